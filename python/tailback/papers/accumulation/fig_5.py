@@ -3,7 +3,7 @@ with a bounded memory takes its own queue for the route and fills the buffer, Mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -68,25 +68,39 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Runs the three schemes."""
     seen = dict(zip(SCHEMES, lab.map(simulate, SCHEMES), strict=True))
-    data = pl.concat(
-        pl.DataFrame(
-            {
-                "scheme": scheme,
-                "time": run.times,
-                "queue": run.queue,
-                "throughput": run.throughput,
-                "accumulation": run.truth,
-                "estimate": run.believed,
-            }
-        )
-        for scheme, run in seen.items()
-    )
-    vegas, bounded, monaco = (seen[scheme] for scheme in SCHEMES)
-    grows = bounded.queue[int(2 * SETTLED) :]
-    climb = max(grows) - grows[0]
+    data = _data(seen)
     rest = network.between(data, SETTLED, END)
     means = rest.group_by("scheme", maintain_order=True).agg(pl.col("accumulation", "estimate").mean()).rows()
-    checks = (
+    return Outcome(
+        measured={
+            "utilization_after": {scheme: run.utilization for scheme, run in seen.items()},
+            "queue_end": {scheme: run.queue_end for scheme, run in seen.items()},
+            "losses": {scheme: run.losses for scheme, run in seen.items()},
+            "bias": {scheme: believed - truth for scheme, truth, believed in means},
+        },
+        checks=_checks(*(seen[scheme] for scheme in SCHEMES)),
+        data=data,
+        units={
+            "time": "s",
+            "queue": "packets",
+            "throughput": "bit/s",
+            "accumulation": "packets",
+            "estimate": "packets",
+        },
+        why="",
+        scenario=scenario("monaco").to_toml(),
+        notes=(
+            f"Believed and true accumulation in packets, from {SETTLED:g} s on: "
+            + "; ".join(f"{scheme} {believed:.2f} and {truth:.2f}" for scheme, truth, believed in means)
+            + ".",
+        ),
+    )
+
+
+def _checks(vegas: Seen, bounded: Seen, monaco: Seen) -> tuple[Check, ...]:
+    grows = bounded.queue[int(2 * SETTLED) :]
+    climb = max(grows) - grows[0]
+    return (
         Check(
             "Vegas starves after the jump",
             f"utilization {vegas.utilization:.3f}",
@@ -106,29 +120,22 @@ def measure(lab: Lab) -> Outcome:
             monaco.utilization >= 0.97 and monaco.late_losses == 0,
         ),
     )
-    return Outcome(
-        measured={
-            "utilization_after": {scheme: run.utilization for scheme, run in seen.items()},
-            "queue_end": {scheme: run.queue_end for scheme, run in seen.items()},
-            "losses": {scheme: run.losses for scheme, run in seen.items()},
-            "bias": {scheme: believed - truth for scheme, truth, believed in means},
-        },
-        checks=checks,
-        data=data,
-        units={
-            "time": "s",
-            "queue": "packets",
-            "throughput": "bit/s",
-            "accumulation": "packets",
-            "estimate": "packets",
-        },
-        why="",
-        scenario=scenario("monaco").to_toml(),
-        notes=(
-            f"Believed and true accumulation in packets, from {SETTLED:g} s on: "
-            + "; ".join(f"{scheme} {believed:.2f} and {truth:.2f}" for scheme, truth, believed in means)
-            + ".",
-        ),
+
+
+def _data(seen: Mapping[str, Seen]) -> pl.DataFrame:
+    """What each scheme's run shows over time."""
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "scheme": scheme,
+                "time": run.times,
+                "queue": run.queue,
+                "throughput": run.throughput,
+                "accumulation": run.truth,
+                "estimate": run.believed,
+            }
+        )
+        for scheme, run in seen.items()
     )
 
 

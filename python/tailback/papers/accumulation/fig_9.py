@@ -3,7 +3,7 @@ different round trip times get equal, proportionally fair shares."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -84,51 +84,13 @@ def measure(lab: Lab) -> Outcome:
     counts, seeds = HOPS[lab.fidelity], range(1, SEEDS[lab.fidelity] + 1)
     runs = [Run(hops, seed) for hops in counts for seed in seeds]
     seen = dict(zip(runs, lab.map(simulate, runs), strict=True))
-    data = pl.DataFrame(
-        [
-            {"hops": run.hops, "seed": run.seed, "flow": name, "goodput": rate * 1e6, "fair": 1e8 / (3 + run.hops)}
-            for run, found in seen.items()
-            for name, rate in zip(LONG, found.long, strict=True)
-        ]
-    )
+    data = _shares(seen)
     cov = {
         hops: network.mean_of(_variation(found.long) for run, found in seen.items() if run.hops == hops)
         for hops in counts
     }
-    shares = {
-        (hops, name): mean_interval(rows["goodput"] / rows["fair"])
-        for (hops, name), rows in data.group_by("hops", "flow", maintain_order=True)
-    }
-    (hops, name), worst = max(shares.items(), key=lambda pair: abs(pair[1].mean - 1))
-    queues = {
-        kind: network.mean_of(
-            queue
-            for run, found in seen.items()
-            for queue, of in zip(found.queues, kinds(run.hops), strict=True)
-            if of == kind
-        )
-        for kind in ("drop-tail", "avd")
-    }
-    checks = (
-        Check(
-            "each long flow gets its proportionally fair share",
-            f"farthest off is {name} at N={hops}, with {worst} of it",
-            "within 10 % of 100/(3+N) Mbit/s, mean over runs",
-            abs(worst.mean - 1) <= 0.1,
-        ),
-        Check(
-            "long flows are equal whatever their round trip times",
-            ", ".join(f"N={hops}: {value:.3f}" for hops, value in cov.items()),
-            "coefficient of variation at most 0.06 (published: 0.02 to 0.05)",
-            max(cov.values()) <= 0.06,
-        ),
-        Check(
-            "queues with virtual delay are shorter",
-            f"{queues['avd']:.1f} packets against {queues['drop-tail']:.1f}",
-            "shorter than drop-tail's",
-            queues["avd"] < queues["drop-tail"],
-        ),
-    )
+    queues = _queues(seen)
+    fair = _fair(data)
     return Outcome(
         measured={
             "long_mbps": {
@@ -138,12 +100,68 @@ def measure(lab: Lab) -> Outcome:
             "cov_long": cov,
             "queue_mean": queues,
         },
-        checks=checks,
+        checks=(fair, _alike(cov), _shorter(queues)),
         data=data,
         units={"goodput": "bit/s", "fair": "bit/s"},
-        why="" if abs(worst.mean - 1) <= 0.1 else CONVERGENCE,
+        why="" if fair.holds else CONVERGENCE,
         scenario=scenario(counts[0]).to_toml(),
         notes=(CONVERGENCE,),
+    )
+
+
+def _shares(seen: Mapping[Run, Seen]) -> pl.DataFrame:
+    """What each long flow got in each run, beside its proportionally fair share."""
+    return pl.DataFrame(
+        [
+            {"hops": run.hops, "seed": run.seed, "flow": name, "goodput": rate * 1e6, "fair": 1e8 / (3 + run.hops)}
+            for run, found in seen.items()
+            for name, rate in zip(LONG, found.long, strict=True)
+        ]
+    )
+
+
+def _queues(seen: Mapping[Run, Seen]) -> dict[str, float]:
+    """Waiting packets, the mean over all bottlenecks of a kind."""
+    return {
+        kind: network.mean_of(
+            queue
+            for run, found in seen.items()
+            for queue, of in zip(found.queues, kinds(run.hops), strict=True)
+            if of == kind
+        )
+        for kind in ("drop-tail", "avd")
+    }
+
+
+def _fair(data: pl.DataFrame) -> Check:
+    shares = {
+        (hops, name): mean_interval(rows["goodput"] / rows["fair"])
+        for (hops, name), rows in data.group_by("hops", "flow", maintain_order=True)
+    }
+    (hops, name), worst = max(shares.items(), key=lambda pair: abs(pair[1].mean - 1))
+    return Check(
+        "each long flow gets its proportionally fair share",
+        f"farthest off is {name} at N={hops}, with {worst} of it",
+        "within 10 % of 100/(3+N) Mbit/s, mean over runs",
+        abs(worst.mean - 1) <= 0.1,
+    )
+
+
+def _alike(cov: Mapping[int, float]) -> Check:
+    return Check(
+        "long flows are equal whatever their round trip times",
+        ", ".join(f"N={hops}: {value:.3f}" for hops, value in cov.items()),
+        "coefficient of variation at most 0.06 (published: 0.02 to 0.05)",
+        max(cov.values()) <= 0.06,
+    )
+
+
+def _shorter(queues: Mapping[str, float]) -> Check:
+    return Check(
+        "queues with virtual delay are shorter",
+        f"{queues['avd']:.1f} packets against {queues['drop-tail']:.1f}",
+        "shorter than drop-tail's",
+        queues["avd"] < queues["drop-tail"],
     )
 
 

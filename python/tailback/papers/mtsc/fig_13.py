@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,53 +28,8 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 
 def measure(lab: Lab) -> Outcome:
     """Losses of the runs that figures 9 and 12 make."""
-    found: dict[float, dict[str, float]] = {}
-    for shape in SHAPES:
-        place = sac.setting(lab.fidelity, shape)
-        generic, online, *steps = sac.measured(
-            lab,
-            [
-                (place, sac.generic(), 1),
-                (place, sac.inverse(), 1),
-                *((place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS),
-            ],
-        )
-        named = {str(theta): run.loss for theta, run in zip(sac.THRESHOLDS, steps, strict=True)}
-        found[shape] = {
-            **named,
-            "generic": generic.loss,
-            "on-line": online.loss,
-            "perfect": sac.perfect(lab, place).loss,
-        }
-    grows, least = {}, {}
-    for shape, losses in found.items():
-        rising = [losses[str(theta)] for theta in sac.THRESHOLDS]
-        grows[shape] = all(b >= a for a, b in pairwise(rising)) and rising[-1] > rising[0]
-        least[shape] = losses["generic"] <= min(losses.values())
-    higher = [name for name in found[1.05] if found[1.05][name] > found[1.95][name]]
-    checks = (
-        *(
-            Check(
-                f"shape {shape:g}: loss grows with the threshold",
-                ", ".join(f"{100 * found[shape][str(theta)]:.2f}" for theta in sac.THRESHOLDS) + " %",
-                "never falling, and growing",
-                grows[shape],
-            )
-            for shape in SHAPES
-        ),
-        Check(
-            "lowest without SAC",
-            ", ".join(f"{100 * found[shape]['generic']:.2f} %" for shape in SHAPES),
-            "at both shapes",
-            all(least.values()),
-        ),
-        Check(
-            "higher at shape 1.05",
-            f"for {len(higher)} of {len(found[1.05])} strategies",
-            "for all",
-            len(higher) == len(found[1.05]),
-        ),
-    )
+    found = {shape: _losses(lab, shape) for shape in SHAPES}
+    checks = (*(_grows(shape, found[shape]) for shape in SHAPES), _least(found), _higher(found))
     rows = [
         {"alpha": shape, "of": f"α = {shape:g}", "strategy": name, "loss": 100.0 * loss}
         for shape, losses in found.items()
@@ -92,6 +47,44 @@ def measure(lab: Lab) -> Outcome:
             "page).",
         ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.95), 0.13, scheme_of(sac.threshold(8)))).to_toml(),
+    )
+
+
+def _losses(lab: Lab, shape: float) -> dict[str, float]:
+    """The share of packets lost, by strategy; thresholds are named by their number."""
+    place = sac.setting(lab.fidelity, shape)
+    schemes = [sac.generic(), sac.inverse(), *(sac.threshold(theta) for theta in sac.THRESHOLDS)]
+    generic, online, *steps = sac.measured(lab, [(place, scheme, 1) for scheme in schemes])
+    named = {str(theta): run.loss for theta, run in zip(sac.THRESHOLDS, steps, strict=True)}
+    return {**named, "generic": generic.loss, "on-line": online.loss, "perfect": sac.perfect(lab, place).loss}
+
+
+def _grows(shape: float, losses: Mapping[str, float]) -> Check:
+    rising = [losses[str(theta)] for theta in sac.THRESHOLDS]
+    return Check(
+        f"shape {shape:g}: loss grows with the threshold",
+        ", ".join(f"{100 * loss:.2f}" for loss in rising) + " %",
+        "never falling, and growing",
+        all(b >= a for a, b in pairwise(rising)) and rising[-1] > rising[0],
+    )
+
+
+def _least(found: Mapping[float, Mapping[str, float]]) -> Check:
+    return Check(
+        "lowest without SAC",
+        ", ".join(f"{100 * found[shape]['generic']:.2f} %" for shape in SHAPES),
+        "at both shapes",
+        all(losses["generic"] <= min(losses.values()) for losses in found.values()),
+    )
+
+
+def _higher(found: Mapping[float, Mapping[str, float]]) -> Check:
+    higher = [name for name in found[1.05] if found[1.05][name] > found[1.95][name]]
+    return Check(
+        "higher at shape 1.05",
+        f"for {len(higher)} of {len(found[1.05])} strategies",
+        "for all",
+        len(higher) == len(found[1.05]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -41,51 +41,18 @@ def measure(lab: Lab) -> Outcome:
     known = [sac.inverse(predictor={"name": "table", "counts": counts}) for counts in tables]
     runs = sac.measured(lab, [(place, scheme, 1) for scheme in (*known, sac.inverse(predictor="random"))])
     *steps, last, alien, random = runs
-    grown = sac.gain(last, steps[0])
     ordered = _ordered_after(own, place.seconds)
-    best = last.total
-    checks = (
-        Check(
-            "gain from the shortest to the longest training",
-            f"{100 * grown.mean:.1f} % ± {100 * grown.half_width:.1f}",
-            "under 5 %",
-            grown.mean < 0.05,
-        ),
-        Check(
-            "own table beside the foreign ones",
-            f"{best:.0f} kB/s; shape 1.95 {alien.total:.0f}, random {random.total:.0f}",
-            "above both",
-            best > alien.total and best > random.total,
-        ),
-        Check(
-            "E(L2 | L1) increases with L1 over populated levels and stays so",
-            f"from {ordered:.0f} s on" if ordered is not None else "not at the end of the run",
-            "from some time on",
-            ordered is not None,
-        ),
-    )
+    checks = (_gained(steps[0], last), _beside_foreign(last, alien, random), _stays_ordered(ordered))
     times = [part * place.seconds for part in (*PARTS, 1.0)]
-    data = pl.DataFrame(
-        [
-            {"training_s": time, "throughput_kBps": run.total, "ci95": sac.interval(run).half_width}
-            for time, run in zip(times, (*steps, last), strict=True)
-        ]
-    )
-    lines = pl.DataFrame(
-        [
-            {"training_s": None, "of": name, "throughput_kBps": run.total}
-            for name, run in (("shape 1.95", alien), ("random", random))
-        ]
-    )
     return Outcome(
         measured={
-            "throughput_kBps": dict(zip(times, data["throughput_kBps"].to_list(), strict=True)),
+            "throughput_kBps": dict(zip(times, [run.total for run in (*steps, last)], strict=True)),
             "throughput_alpha195_table": alien.total,
             "throughput_random_table": random.total,
             "ordered_after_s": ordered,
         },
         checks=checks,
-        data=pl.concat([data, lines.cast({"training_s": pl.Float64})], how="diagonal"),
+        data=_table(dict(zip(times, (*steps, last), strict=True)), {"shape 1.95": alien, "random": random}),
         units={"training_s": "s"},
         why=sac.why(
             checks,
@@ -94,6 +61,48 @@ def measure(lab: Lab) -> Outcome:
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.inverse(predictor="random")))).to_toml(),
     )
+
+
+def _gained(shortest: Measured, longest: Measured) -> Check:
+    grown = sac.gain(longest, shortest)
+    return Check(
+        "gain from the shortest to the longest training",
+        f"{100 * grown.mean:.1f} % ± {100 * grown.half_width:.1f}",
+        "under 5 %",
+        grown.mean < 0.05,
+    )
+
+
+def _beside_foreign(own: Measured, alien: Measured, random: Measured) -> Check:
+    return Check(
+        "own table beside the foreign ones",
+        f"{own.total:.0f} kB/s; shape 1.95 {alien.total:.0f}, random {random.total:.0f}",
+        "above both",
+        own.total > alien.total and own.total > random.total,
+    )
+
+
+def _stays_ordered(since: float | None) -> Check:
+    return Check(
+        "E(L2 | L1) increases with L1 over populated levels and stays so",
+        f"from {since:.0f} s on" if since is not None else "not at the end of the run",
+        "from some time on",
+        since is not None,
+    )
+
+
+def _table(trained: Mapping[float, Measured], foreign: Mapping[str, Measured]) -> pl.DataFrame:
+    """Throughput by the seconds that the own table was trained, and with the tables that are not its own."""
+    data = pl.DataFrame(
+        [
+            {"training_s": time, "throughput_kBps": run.total, "ci95": sac.interval(run).half_width}
+            for time, run in trained.items()
+        ]
+    )
+    lines = pl.DataFrame(
+        [{"training_s": None, "of": name, "throughput_kBps": run.total} for name, run in foreign.items()]
+    )
+    return pl.concat([data, lines.cast({"training_s": pl.Float64})], how="diagonal")
 
 
 def draw(outcome: Outcome) -> Figure:

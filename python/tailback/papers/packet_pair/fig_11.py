@@ -104,72 +104,83 @@ def simulate(_: int) -> Traced:
 def measure(lab: Lab) -> Outcome:
     """Runs it once: nothing in it is random."""
     run = lab.map(simulate, [0])[0]
-    data = pl.DataFrame(
+    data = _over_time(run)
+    steady = data.filter(pl.col("time") >= SETTLED)
+    error = (steady["estimate"] - steady["queue"]).to_numpy()
+    rmse = float(np.sqrt(np.mean(error**2)))
+    outstanding = columns.mean(steady["outstanding"])
+    rtts, afterwards = _full(run)
+    amplitude = run.steady_max - run.steady_min
+    return Outcome(
+        measured={
+            "queue_mean": round(run.steady_mean, 3),
+            "queue_amplitude": amplitude,
+            "nbhat_rmse": round(rmse, 3),
+            "outstanding_mean": round(outstanding, 2),
+            "rtts_to_99pct_utilization": rtts,
+        },
+        checks=(
+            _at_setpoint(run.steady_mean),
+            Check("it swings with the pairs", f"{amplitude:.0f} packets", "2 ± 1", abs(amplitude - 2) <= 1),
+            Check("packets outstanding", f"{outstanding:.1f}", "120 ± 2", abs(outstanding - 120) <= 2),
+            Check("the estimate follows the queue", f"{rmse:.2f} packets rms", "within 2", rmse <= 2),
+            Check("99 % utilization", f"after {rtts:.2f} round trips", "within 6", rtts <= 6),
+            Check("and all of it from there on", f"least {100 * afterwards:.1f} %", "100 %", afterwards >= 1.0),
+            Check("nothing is lost", f"{run.drops} packets", "0", run.drops == 0),
+        ),
+        data=data,
+        units=UNITS,
+        why="" if amplitude == 2 else _why(amplitude),
+        scenario=scenario().to_toml(),
+        notes=("The queue counts the packet in service; utilization is that of bins of 25 TU, as in Fig. 13.",),
+    )
+
+
+UNITS = {
+    "time": "TU",
+    "queue": "packets",
+    "estimate": "packets",
+    "outstanding": "packets",
+    "utilization": "fraction",
+    "sent": "packets",
+    "acked": "packets",
+}
+
+
+def _over_time(run: Traced) -> pl.DataFrame:
+    """The run at every TU; a bin's utilization from the bin's beginning on."""
+    utilization = Steps(np.array(run.utilization_time) - WINDOW, np.array(run.utilization))
+    return pl.DataFrame(
         {
             "time": run.time,
             "queue": run.queue,
             "estimate": run.estimate,
             "outstanding": run.outstanding,
-            # A bin's, from its beginning on.
-            "utilization": Steps(np.array(run.utilization_time) - WINDOW, np.array(run.utilization)).at(
-                np.array(run.time)
-            ),
+            "utilization": utilization.at(np.array(run.time)),
             "sent": run.sent,
             "acked": run.acked,
         }
     )
-    steady = data.filter(pl.col("time") >= SETTLED)
-    error = (steady["estimate"] - steady["queue"]).to_numpy()
-    rmse = float(np.sqrt(np.mean(error**2)))
-    outstanding = columns.mean(steady["outstanding"])
+
+
+def _full(run: Traced) -> tuple[float, float]:
+    """After how many round trips utilization is 99 %, and the least of it from there on."""
     use = np.array(run.utilization)
-    times = np.array(run.utilization_time)
     reached = int(np.argmax(use >= 0.99))
     # A bin's utilization is known at its end, and holds for the time since its beginning.
-    rtts = float(times[reached] - WINDOW) / ROUND_TRIP
-    afterwards = float(use[reached:].min())
-    amplitude = run.steady_max - run.steady_min
-    measured = {
-        "queue_mean": round(run.steady_mean, 3),
-        "queue_amplitude": amplitude,
-        "nbhat_rmse": round(rmse, 3),
-        "outstanding_mean": round(outstanding, 2),
-        "rtts_to_99pct_utilization": rtts,
-    }
-    checks = (
-        Check(
-            "the queue stands at the setpoint",
-            f"{run.steady_mean:.2f} packets",
-            "20 ± 2",
-            abs(run.steady_mean - 20) <= 2,
-        ),
-        Check("it swings with the pairs", f"{amplitude:.0f} packets", "2 ± 1", abs(amplitude - 2) <= 1),
-        Check("packets outstanding", f"{outstanding:.1f}", "120 ± 2", abs(outstanding - 120) <= 2),
-        Check("the estimate follows the queue", f"{rmse:.2f} packets rms", "within 2", rmse <= 2),
-        Check("99 % utilization", f"after {rtts:.2f} round trips", "within 6", rtts <= 6),
-        Check("and all of it from there on", f"least {100 * afterwards:.1f} %", "100 %", afterwards >= 1.0),
-        Check("nothing is lost", f"{run.drops} packets", "0", run.drops == 0),
-    )
-    return Outcome(
-        measured=measured,
-        checks=checks,
-        data=data,
-        units={
-            "time": "TU",
-            "queue": "packets",
-            "estimate": "packets",
-            "outstanding": "packets",
-            "utilization": "fraction",
-            "sent": "packets",
-            "acked": "packets",
-        },
-        why=""
-        if amplitude == 2
-        else f"The queue swings by {amplitude:.0f} packet and not by the published 2. A pair's packets arrive a tenth of a time "
+    begun = float(run.utilization_time[reached] - WINDOW)
+    return begun / ROUND_TRIP, float(use[reached:].min())
+
+
+def _at_setpoint(mean: float) -> Check:
+    return Check("the queue stands at the setpoint", f"{mean:.2f} packets", "20 ± 2", abs(mean - 20) <= 2)
+
+
+def _why(amplitude: float) -> str:
+    return (
+        f"The queue swings by {amplitude:.0f} packet and not by the published 2. A pair's packets arrive a tenth of a time "
         "unit apart, and acknowledgements lock this arrival to the server: one packet is always served between the two, so one "
-        "comes where one has just gone. Counted just before and after every event, without the departure between, a pair adds 2.",
-        scenario=scenario().to_toml(),
-        notes=("The queue counts the packet in service; utilization is that of bins of 25 TU, as in Fig. 13.",),
+        "comes where one has just gone. Counted just before and after every event, without the departure between, a pair adds 2."
     )
 
 

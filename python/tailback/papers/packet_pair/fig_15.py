@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from tailback.analysis import jain, mean_interval
+from tailback.analysis import Interval, jain, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BOTTLENECK, TU, Source, base, base_parameters, packet_pair, watched
 from tailback.papers.packet_pair.traces import numbers, published
@@ -150,19 +150,13 @@ def measure(lab: Lab) -> Outcome:
     seeds = range(1, SEEDS[lab.fidelity] + 1)
     *runs, gentle = lab.map(simulate, [*map(Run, seeds), Run(1, GENTLER)])
     found = [judge(run) for run in runs]
-    means = [mean_interval([each.means[index] for each in found]) for index in range(SOURCES)]
-    losses = [mean_interval([each.losses[index] for each in found]) for index in range(SOURCES)]
-    again = [mean_interval([run.retransmissions[index] for run in runs]) for index in range(SOURCES)]
+    means, losses, again = (
+        _by_source([each.means for each in found]),
+        _by_source([each.losses for each in found]),
+        _by_source([run.retransmissions for run in runs]),
+    )
     fairness = min(each.fairness for each in found)
     alike = all(run.retransmissions == each.losses for run, each in zip(runs, found, strict=True))
-    swings = sum(each.least < FAIR < each.most for each in found)
-    lost = [count for each in found for count in each.losses]
-    time = np.arange(1.0, SHOWN, 1.0)
-    columns = {"time": time} | {f"setpoint_{index + 1}": values for index, values in enumerate(runs[0].setpoints)}
-    columns |= {f"number_{index + 1}": values for index, values in enumerate(runs[0].numbers)}
-    for name, traced in (("losses", runs[0]), ("losses_gentler", gentle)):
-        columns[name] = np.searchsorted(np.sort(np.concatenate(traced.losses)), time, side="right")
-    later = mean_interval([len(own) for run in runs for own in run.losses])
     return Outcome(
         measured={
             "setpoint_mean": [round(each.mean, 2) for each in means],
@@ -171,18 +165,8 @@ def measure(lab: Lab) -> Outcome:
             "rate_jain": round(fairness, 5),
         },
         checks=(
-            Check(
-                "setpoints oscillate around the fair share of 25",
-                f"means {', '.join(map(str, means))}; to both sides of it in {swings} of {len(found)} runs",
-                "means within 15 to 30, above and below 25 in turn in every run",
-                all(15 <= each.mean <= 30 for each in means) and swings == len(found),
-            ),
-            Check(
-                "few losses",
-                f"{', '.join(map(str, losses))} packets per source; from {min(lost)} to {max(lost)} in single runs",
-                "1 to 8 of every source in every run",
-                all(1 <= count <= 8 for count in lost),
-            ),
+            _oscillate(means, found),
+            _few(losses, found),
             Check(
                 "each loss is repaired by a single retransmission",
                 f"{', '.join(f'{each.mean:.3g}' for each in again)} per source",
@@ -191,20 +175,60 @@ def measure(lab: Lab) -> Outcome:
             ),
             Check("rates are fair", f"Jain at least {fairness:.4f}", "at least 0.99 in every run", fairness >= 0.99),
         ),
-        data=pl.DataFrame(columns),
+        data=_over_time(runs[0], gentle),
         units={"time": "TU"}
         | {f"{column}_{index + 1}": "packets" for column in ("setpoint", "number") for index in range(SOURCES)},
         why="",
         scenario=scenario(Run(1)).to_toml(),
-        notes=(
-            f"Judged from the first loss, at {_first(runs[0]):.0f} TU in the run that is drawn, to {END:g} TU. How many losses "
-            f"there are is a matter of the run's length, which is not printed: {later} per source by {SHOWN:g} TU. That length is "
-            "inferred from the paper's 3 to 6 losses, so their number is no evidence of its own. A source whose "
-            "queue stays the longest until it hears of its first loss loses several at a time.",
-            f"With +{GENTLER:g} every 2 round trips, where the paper has one loss each, the climb to 25 alone takes "
-            f"{_first(gentle):.0f} TU, since the round trip grows with the queue; by {SHOWN:g} TU the sources lose "
-            f"{[len(own) for own in gentle.losses]} packets.",
-        ),
+        notes=_notes(runs, gentle),
+    )
+
+
+def _by_source(runs: Sequence[Sequence[float]]) -> list[Interval]:
+    """Each source's mean over runs."""
+    return [mean_interval([run[index] for run in runs]) for index in range(SOURCES)]
+
+
+def _oscillate(means: Sequence[Interval], found: Sequence[Judged]) -> Check:
+    swings = sum(each.least < FAIR < each.most for each in found)
+    return Check(
+        "setpoints oscillate around the fair share of 25",
+        f"means {', '.join(map(str, means))}; to both sides of it in {swings} of {len(found)} runs",
+        "means within 15 to 30, above and below 25 in turn in every run",
+        all(15 <= each.mean <= 30 for each in means) and swings == len(found),
+    )
+
+
+def _few(losses: Sequence[Interval], found: Sequence[Judged]) -> Check:
+    lost = [count for each in found for count in each.losses]
+    return Check(
+        "few losses",
+        f"{', '.join(map(str, losses))} packets per source; from {min(lost)} to {max(lost)} in single runs",
+        "1 to 8 of every source in every run",
+        all(1 <= count <= 8 for count in lost),
+    )
+
+
+def _over_time(run: Traced, gentle: Traced) -> pl.DataFrame:
+    """What is drawn, at every TU: setpoints and numbers of one run, and all losses so far with both increases."""
+    time = np.arange(1.0, SHOWN, 1.0)
+    columns = {"time": time} | {f"setpoint_{index + 1}": values for index, values in enumerate(run.setpoints)}
+    columns |= {f"number_{index + 1}": values for index, values in enumerate(run.numbers)}
+    for name, traced in (("losses", run), ("losses_gentler", gentle)):
+        columns[name] = np.searchsorted(np.sort(np.concatenate(traced.losses)), time, side="right")
+    return pl.DataFrame(columns)
+
+
+def _notes(runs: Sequence[Traced], gentle: Traced) -> tuple[str, str]:
+    later = mean_interval([len(own) for run in runs for own in run.losses])
+    return (
+        f"Judged from the first loss, at {_first(runs[0]):.0f} TU in the run that is drawn, to {END:g} TU. How many losses "
+        f"there are is a matter of the run's length, which is not printed: {later} per source by {SHOWN:g} TU. That length is "
+        "inferred from the paper's 3 to 6 losses, so their number is no evidence of its own. A source whose "
+        "queue stays the longest until it hears of its first loss loses several at a time.",
+        f"With +{GENTLER:g} every 2 round trips, where the paper has one loss each, the climb to 25 alone takes "
+        f"{_first(gentle):.0f} TU, since the round trip grows with the queue; by {SHOWN:g} TU the sources lose "
+        f"{[len(own) for own in gentle.losses]} packets.",
     )
 
 

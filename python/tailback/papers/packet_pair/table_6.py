@@ -3,7 +3,7 @@ is in ``scenes.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -130,36 +130,9 @@ def measure(lab: Lab) -> Outcome:
         Run(system, load, seed) for system in SYSTEMS for load in LOADS for seed in range(1, _seeds(lab.fidelity) + 1)
     ]
     found = dict(zip(runs, lab.map(simulate, runs), strict=True))
-    rows = []
-    for system in SYSTEMS:
-        for load, paper in zip(LOADS, PUBLISHED[system], strict=True):
-            these = [found[run] for run in runs if run.system == system and run.load == load]
-            goodput = [1.0 - one.again / (one.sent - one.again) for one in these]
-            rows.append(
-                {
-                    "system": system,
-                    "load": load,
-                    "goodput": float(np.mean(goodput)),
-                    "least": float(np.min(goodput)),
-                    "published": paper,
-                    "retransmissions": float(np.mean([one.again for one in these])),
-                    "losses": float(np.mean([one.lost for one in these])),
-                    "timeouts": float(np.mean([one.timeouts for one in these])),
-                    "finished": min(one.finished for one in these),
-                }
-            )
-    data = pl.DataFrame(rows)
-    least = data.sort("goodput").row(0, named=True)
-    early = data.filter(pl.col("load") <= PERFECT)
-    first = columns.least(early["goodput"])
-    open_at = [found[run] for run in runs if run.system == "open" and run.load == PERFECT]
-    again = sum(one.again for one in open_at)
-    few = (
-        f"The paper prints two digits of one run and no retransmissions for it. Here {sum(one.again > 0 for one in open_at)} of "
-        f"{len(open_at)} open runs at load {PERFECT} retransmit something, {again} of {sum(one.sent for one in open_at)} packets "
-        "in all: bursts of ten sources sometimes meet. That is 1.00 to two digits, and not 1.0."
-    )
-    finished = int(columns.least(data["finished"]))
+    data = _table(found)
+    first = columns.least(data.filter(pl.col("load") <= PERFECT)["goodput"])
+    few = _few(found)
     return Outcome(
         measured={
             f"goodput_{system}": {
@@ -169,19 +142,9 @@ def measure(lab: Lab) -> Outcome:
             for system in SYSTEMS
         },
         checks=(
-            Check(
-                "goodput everywhere",
-                f"least {least['goodput']:.3f}, {least['system']} at {least['load']:g}",
-                f"at least {LEAST}",
-                least["goodput"] >= LEAST,
-            ),
+            _everywhere(data),
             Check(f"goodput up to load {PERFECT}", f"least {first:.4f}", "1.0", first >= 1.0),
-            Check(
-                "every source has sent all its packets",
-                f"{finished} of {SOURCES} at least",
-                f"{SOURCES}",
-                finished == SOURCES,
-            ),
+            _all_sent(data),
         ),
         data=data,
         units={"goodput": "fraction", "published": "fraction", "losses": "packets", "retransmissions": "packets"},
@@ -196,6 +159,65 @@ def measure(lab: Lab) -> Outcome:
         ),
         scenario=scenario(Run("open", 1.0, 1)).to_toml(),
         notes=(f"Mean timeouts per run: at most {max(data['timeouts'].to_list()):.1f}.",),
+    )
+
+
+def _table(found: Mapping[Run, Counted]) -> pl.DataFrame:
+    """Each load of each system, over its runs, beside the paper's goodput."""
+    return pl.DataFrame(
+        [
+            {
+                "system": system,
+                "load": load,
+                **_over_runs([one for run, one in found.items() if run.system == system and run.load == load], paper),
+            }
+            for system in SYSTEMS
+            for load, paper in zip(LOADS, PUBLISHED[system], strict=True)
+        ]
+    )
+
+
+def _over_runs(these: Sequence[Counted], paper: float) -> dict[str, float]:
+    goodput = [1.0 - one.again / (one.sent - one.again) for one in these]
+    return {
+        "goodput": float(np.mean(goodput)),
+        "least": float(np.min(goodput)),
+        "published": paper,
+        "retransmissions": float(np.mean([one.again for one in these])),
+        "losses": float(np.mean([one.lost for one in these])),
+        "timeouts": float(np.mean([one.timeouts for one in these])),
+        "finished": min(one.finished for one in these),
+    }
+
+
+def _everywhere(data: pl.DataFrame) -> Check:
+    least = data.sort("goodput").row(0, named=True)
+    return Check(
+        "goodput everywhere",
+        f"least {least['goodput']:.3f}, {least['system']} at {least['load']:g}",
+        f"at least {LEAST}",
+        least["goodput"] >= LEAST,
+    )
+
+
+def _all_sent(data: pl.DataFrame) -> Check:
+    finished = int(columns.least(data["finished"]))
+    return Check(
+        "every source has sent all its packets",
+        f"{finished} of {SOURCES} at least",
+        f"{SOURCES}",
+        finished == SOURCES,
+    )
+
+
+def _few(found: Mapping[Run, Counted]) -> str:
+    """Why goodput at the load up to which it should be perfect is not."""
+    open_at = [one for run, one in found.items() if run.system == "open" and run.load == PERFECT]
+    again = sum(one.again for one in open_at)
+    return (
+        f"The paper prints two digits of one run and no retransmissions for it. Here {sum(one.again > 0 for one in open_at)} of "
+        f"{len(open_at)} open runs at load {PERFECT} retransmit something, {again} of {sum(one.sent for one in open_at)} packets "
+        "in all: bursts of ten sources sometimes meet. That is 1.00 to two digits, and not 1.0."
     )
 
 

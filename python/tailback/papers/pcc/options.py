@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tailback.analysis import mean_interval
+from tailback.analysis import Interval, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.pcc import fig_7, fig_10, scenes
 from tailback.papers.pcc.scenes import Run
@@ -61,6 +61,16 @@ class Monitored(NamedTuple):
     """At the bottleneck."""
 
 
+class Begun(NamedTuple):
+    """How a flow that came on began, in seconds from its start."""
+
+    opened: float
+    """When its receiver passed the first experiment."""
+    data: float
+    """When the bin began in which its first data left: data that left shortly before the experiment, in the same bin, is not
+    taken for later."""
+
+
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
     return (
@@ -101,66 +111,95 @@ def measure(lab: Lab) -> Outcome:
     ended_few = scenes.mean([one.suspended for one in few])
     fixed = mean_interval([rate / scenes.mean(one.tcp) for one in of_clips for rate in one.pcc])
     without, with_probes = (scenes.mean([_after(one) for one in part]) for part in (of_plain, of_probing))
-    begun = [
-        pair
-        for part in lab.map(starts, [Run(seed=seed, options=BEFORE_ON, seconds=STARTS, warm_up=1) for seed in seeds])
-        for pair in part
-    ]
-    early = sum(data < opened for opened, data in begun)
+    start_ups = [Run(seed=seed, options=BEFORE_ON, seconds=STARTS, warm_up=1) for seed in seeds]
+    begun = [flow for part in lab.map(starts, start_ups) for flow in part]
     _, loss = fig_10.by_flows_on(lab.once(scenes.simulate, [fig_10.run(seed) for seed in seeds]))
-    soonest = min(data for _, data in begun)
     return Outcome(
         measured={
             "loss_monitoring": {"suspended_fig_10": ended_few, "suspended_fig_5": ended_many},
             "fixed_on_time": {"pcc_over_tcp": fixed.mean},
             "probe_while_off": {"kbps_420_460s": with_probes, "without": without},
-            "probe_before_on": {"flows": len(begun), "data_before_experiment": early, "first_data_s": soonest},
+            "probe_before_on": {
+                "flows": len(begun),
+                "data_before_experiment": _early(begun),
+                "first_data_s": _soonest(begun),
+            },
         },
         checks=(
             dominating([one.suspended for one in few]),
             Check("and of Fig. 5", f"{ended_many:.1f} of 32", "0", ended_many == 0),
-            Check(
-                "fixed on-time: PCC over TCP",
-                f"{fixed.mean:.2f} ± {fixed.half_width:.2f}",
-                "0.8 to 1.25",
-                0.8 <= fixed.mean <= 1.25,
-            ),
-            Check(
-                "probe while off: PCC in 420-460 s",
-                f"{with_probes:.0f} kbit/s",
-                f"above {without:.0f} without",
-                with_probes > without,
-            ),
-            Check(
-                "probe before on: flows with data before a passed experiment",
-                f"{early} of {len(begun)} that came on; the first after {soonest:.1f} s",
-                "0, and at least one came on",
-                early == 0 and bool(begun),
-            ),
+            _fair(fixed),
+            _faster(with_probes, without),
+            _no_data_before(begun),
         ),
-        data=pl.DataFrame(
-            {
-                "time": of_plain[0].time,
-                "plain": np.mean([one.pcc_series for one in of_plain], axis=0),
-                "probing": np.mean([one.pcc_series for one in of_probing], axis=0),
-            }
-        ),
+        data=_over_time(of_plain, of_probing),
         units={"time": "s", "plain": "kbit/s", "probing": "kbit/s"},
-        why=(
-            f"In Fig. 10's scene loss monitoring suspended {ended_few:.1f} of 4 flows within {LONG} s. A flow that is "
-            f"switched on raises the loss there by a factor of {loss[2] / loss[1]:.1f} to {loss[3] / loss[2]:.1f} "
-            f"(Fig. 10: {', '.join(f'{100 * loss[count]:.1f}' for count in (1, 2, 3))} % with one, two, three flows on), "
-            f"but three others are switched meanwhile, and {_compared(few)} Only what probes lose is compared, and only "
-            "around times at which a flow is switched on: a small packet behind another does not meet the loss that data "
-            "meets, and a flow is switched off when loss is high by chance. "
-            f"Fixed on-time gives {fixed.mean:.2f} of TCP's rate: a clip's price is computed by the mean of the estimates, "
-            "which no least one undercuts."
-        ),
+        why=_why(ended_few, loss, few, fixed),
         scenario=scenes.scenario(probing[0]).to_toml(),
         notes=(
             f"Whether data left before an experiment was passed is seen in bins of {1000 * BIN:g} ms, beside the time at which the "
             "receiver noted that the flow is on.",
         ),
+    )
+
+
+def _fair(fixed: Interval) -> Check:
+    return Check(
+        "fixed on-time: PCC over TCP",
+        f"{fixed.mean:.2f} ± {fixed.half_width:.2f}",
+        "0.8 to 1.25",
+        0.8 <= fixed.mean <= 1.25,
+    )
+
+
+def _faster(with_probes: float, without: float) -> Check:
+    return Check(
+        "probe while off: PCC in 420-460 s",
+        f"{with_probes:.0f} kbit/s",
+        f"above {without:.0f} without",
+        with_probes > without,
+    )
+
+
+def _early(begun: Sequence[Begun]) -> int:
+    return sum(flow.data < flow.opened for flow in begun)
+
+
+def _soonest(begun: Sequence[Begun]) -> float:
+    return min(flow.data for flow in begun)
+
+
+def _no_data_before(begun: Sequence[Begun]) -> Check:
+    early = _early(begun)
+    return Check(
+        "probe before on: flows with data before a passed experiment",
+        f"{early} of {len(begun)} that came on; the first after {_soonest(begun):.1f} s",
+        "0, and at least one came on",
+        early == 0 and bool(begun),
+    )
+
+
+def _over_time(plain: Sequence[scenes.Seen], probing: Sequence[scenes.Seen]) -> pl.DataFrame:
+    """Figure 7's flows without and with probes while off, each the mean over runs."""
+    return pl.DataFrame(
+        {
+            "time": plain[0].time,
+            "plain": np.mean([one.pcc_series for one in plain], axis=0),
+            "probing": np.mean([one.pcc_series for one in probing], axis=0),
+        }
+    )
+
+
+def _why(ended: float, loss: Mapping[int, float], few: Sequence[Monitored], fixed: Interval) -> str:
+    return (
+        f"In Fig. 10's scene loss monitoring suspended {ended:.1f} of 4 flows within {LONG} s. A flow that is "
+        f"switched on raises the loss there by a factor of {loss[2] / loss[1]:.1f} to {loss[3] / loss[2]:.1f} "
+        f"(Fig. 10: {', '.join(f'{100 * loss[count]:.1f}' for count in (1, 2, 3))} % with one, two, three flows on), "
+        f"but three others are switched meanwhile, and {_compared(few)} Only what probes lose is compared, and only "
+        "around times at which a flow is switched on: a small packet behind another does not meet the loss that data "
+        "meets, and a flow is switched off when loss is high by chance. "
+        f"Fixed on-time gives {fixed.mean:.2f} of TCP's rate: a clip's price is computed by the mean of the estimates, "
+        "which no least one undercuts."
     )
 
 
@@ -250,10 +289,8 @@ def _samples(means: NDArray[np.float64]) -> list[float]:
     return found
 
 
-def starts(run: Run) -> list[tuple[float, float]]:
-    """When the receiver of each flow passed its first experiment, and when the bin began in which its first data left, both in
-    seconds from the flow's start; of the flows that came on within the run. The bin's beginning, so that data that left shortly
-    before the experiment, in the same bin, is not taken for later."""
+def starts(run: Run) -> list[Begun]:
+    """Of the flows that came on within the run."""
     data = scenes.scenario(run).to_dict()
     flows = [f"pcc-{flow}" for flow in range(run.pcc)]
     data["record"] = {"flows": flows, "links": "none", "state": True, "bin": f"{1000 * BIN:g} ms"}
@@ -265,7 +302,7 @@ def starts(run: Run) -> list[tuple[float, float]]:
     first = dict(sends.group_by("flow", maintain_order=True).agg(pl.col("time").min() - BIN).iter_rows())
     began = dict(result.flows.select("flow", "start").iter_rows())
     never = float("inf")
-    return [(opened.get(flow, never) - began[flow], at - began[flow]) for flow, at in first.items()]
+    return [Begun(opened.get(flow, never) - began[flow], at - began[flow]) for flow, at in first.items()]
 
 
 def _seeds(fidelity: Fidelity) -> int:

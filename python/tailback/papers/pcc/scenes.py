@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+import tailback as tb
 from tailback.papers.item import Fidelity, Parameter
 
 if TYPE_CHECKING:
@@ -149,43 +150,11 @@ TRANSPORT: Mapping[str, Any] = {
 
 def scenario(run: Run) -> Scenario:
     """The set-up of one run."""
-    import tailback as tb
-
     capacity = (run.capacity or FAIR * (run.pcc + run.tcp)) * (10 if run.loss else 1)
-    options = {"period": f"{run.period:g} s", "jitter": run.jitter, **_table(run.options)}
     # Where loss is from outside, there is no full queue to be in phase with.
     jitter = 0 if run.loss else run.send_jitter * 8 * PACKET / capacity
     common = {"segment_size": f"{PACKET} B", "send_jitter": f"{jitter:g} ms"}
     transport = {**TRANSPORT, **common, "rto": {**TRANSPORT["rto"], "min": f"{run.min_rto:g} ms"}}
-    flows = [
-        tb.flows(
-            run.tcp,
-            {"name": run.scheme} if run.scheme != "sack" else {"name": "sack", "halve": "window"},
-            name="tcp",
-            start={"from": "0 s", "to": "5 s"},
-            transport=transport if run.scheme == "sack" else common,
-        ),
-        tb.flows(
-            run.pcc,
-            {"name": "probabilistic", **options},
-            name="pcc",
-            source={"name": "datagrams", "rate": f"{run.rate * 0.96:g} kbit/s", "arrivals": "jittered"},
-            start={"from": "0 s", "to": "50 s"},
-            datagram={"segment_size": f"{PACKET} B"},
-        ),
-    ]
-    if run.bursts:
-        for index in range(int((run.seconds - 100) // 200) + 1):
-            flows.append(
-                tb.flows(
-                    run.bursts,
-                    {"name": "sack", "halve": "window"},
-                    name=f"burst{index}",
-                    start=f"{200 * index + 100} s",
-                    stop=f"{200 * index + 200} s",
-                    transport=transport,
-                )
-            )
     fields: dict[str, Any] = {}
     if run.loss:
         steps = [{"at": f"{at:g} s", "probability": share} for at, share in run.loss]
@@ -201,15 +170,59 @@ def scenario(run: Run) -> Scenario:
         name=f"{run.pcc} probabilistic flows of {run.rate:g} kbit/s beside {run.tcp} of TCP",
         duration=f"{run.seconds:g} s",
         warm_up=f"{run.warm_up:g} s",
-        flows=flows,
-        record={
-            "flows": "all" if run.series else [f"pcc-{flow}" for flow in range(8)] if run.estimates else "none",
-            "state": run.estimates,
-            "links": "main" if run.series else "none",
-            "bin": "1 s",
-        },
+        flows=[
+            _tcp(run, transport if run.scheme == "sack" else common),
+            _probabilistic(run),
+            *_bursts(run, transport),
+        ],
+        record=_record(run),
         **fields,
     )
+
+
+SACK: Mapping[str, Any] = {"name": "sack", "halve": "window"}
+
+
+def _tcp(run: Run, transport: Mapping[str, Any]) -> tb.Flow:
+    scheme = SACK if run.scheme == "sack" else {"name": run.scheme}
+    return tb.flows(run.tcp, scheme, name="tcp", start={"from": "0 s", "to": "5 s"}, transport=transport)
+
+
+def _probabilistic(run: Run) -> tb.Flow:
+    options = {"period": f"{run.period:g} s", "jitter": run.jitter, **_table(run.options)}
+    return tb.flows(
+        run.pcc,
+        {"name": "probabilistic", **options},
+        name="pcc",
+        source={"name": "datagrams", "rate": f"{run.rate * 0.96:g} kbit/s", "arrivals": "jittered"},
+        start={"from": "0 s", "to": "50 s"},
+        datagram={"segment_size": f"{PACKET} B"},
+    )
+
+
+def _bursts(run: Run, transport: Mapping[str, Any]) -> list[tb.Flow]:
+    if not run.bursts:
+        return []
+    return [
+        tb.flows(
+            run.bursts,
+            SACK,
+            name=f"burst{index}",
+            start=f"{200 * index + 100} s",
+            stop=f"{200 * index + 200} s",
+            transport=transport,
+        )
+        for index in range(int((run.seconds - 100) // 200) + 1)
+    ]
+
+
+def _record(run: Run) -> dict[str, Any]:
+    return {
+        "flows": "all" if run.series else [f"pcc-{flow}" for flow in range(8)] if run.estimates else "none",
+        "state": run.estimates,
+        "links": "main" if run.series else "none",
+        "bin": "1 s",
+    }
 
 
 def _table(pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:

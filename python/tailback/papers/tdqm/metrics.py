@@ -337,7 +337,6 @@ def _judged(data: pl.DataFrame, off: tuple[float, float], toml: str) -> Outcome:
     etas = {str(load): round(cell(data, "eta", "poisson", load, 1), 4) for load in LOADS}
     long = data.filter((pl.col("arrivals") == "periodic") & (pl.col("load") == 0.6) & (pl.col("b_packets") == LONG_B))
     stream = {PAPERS_B: cell(data, "eta", "periodic", 0.6, 1), LONG_B: float(long["eta"][0])}
-    short, papers = _moves(doublings(data, LONG_B, BURSTS[-1])), _moves(doublings(data, PAPERS_B, 4))
     beyond = [step.ratio for step in doublings(data, PAPERS_B, BURSTS[-1]) if step.burst > PAPERS_B]
     return Outcome(
         measured={
@@ -351,30 +350,9 @@ def _judged(data: pl.DataFrame, off: tuple[float, float], toml: str) -> Outcome:
         checks=(
             Check("a whole busy period at once has eta near 1", f"{batch:.4f}", "at least 0.95", batch >= 0.95),
             Check("the same busy period evenly spread has eta near 0", f"{smooth:.4f}", "at most 0.05", smooth <= 0.05),
-            Check(
-                "rho is the load (Poisson arrivals)",
-                _listed({load: f"{100 * error:+.2f} %" for load, error in errors.items()}),
-                f"within {100 * TOLERANCE:.0f} %",
-                all(abs(error) <= TOLERANCE for error in errors.values()),
-            ),
-            Check(
-                f"bursts of twice the size move eta and not rho (1 to {BURSTS[-1]} packets, b = {LONG_B} packets)",
-                short[0],
-                "every doubling: eta up by more than its 95 % intervals, rho within 2 %",
-                short[1],
-            ),
-            Check(
-                f"the same with the paper's b of {PAPERS_B} packets, for bursts up to that length (1 → 2 → 4 packets)",
-                papers[0],
-                "as above",
-                papers[1],
-            ),
-            Check(
-                "the router's averages are those of Eqs. 1 and 2 at all times, computed from the log of its packets",
-                f"at most {off[0]:.1e} apart for rho, {off[1]:.1e} for eta",
-                "1e-6",
-                max(off) <= 1e-6,
-            ),
+            _rho_is_load(errors),
+            *_moved_by_bursts(data),
+            _as_defined(*off),
         ),
         data=data,
         units={"burst": "packets", "b_packets": "packets"},
@@ -385,19 +363,61 @@ def _judged(data: pl.DataFrame, off: tuple[float, float], toml: str) -> Outcome:
             f"{min(beyond):.2f} to {max(beyond):.2f}); with b = {LONG_B} packets it grows with every doubling."
         ),
         scenario=toml,
-        notes=(
-            "The queueing delay V of Eq. 2 is taken as what waits, without the packet in transmission, as queues are "
-            "measured in ns-2. A perfectly even stream then has an eta of "
-            f"{stream[PAPERS_B]:.3f}, and Poisson arrivals, the smoothest that the paper's senders can make, "
-            f"{_listed(etas)} with the paper's b of {PAPERS_B} packets: inside the thresholds 0.1 and 0.2 of §IV-B at the "
-            'loads that it holds. With the packet in transmission in it (eta.delay = "work") an even stream reads 1/4 and '
-            "Poisson arrivals 0.32 to 0.37, above the upper threshold whatever the senders do: every packet would be marked "
-            "for ever, and the network of §IV would carry a fifteenth of what it does.",
-            "§II-B does not say whether the idle times between merged busy periods count. Here they do not, since Eq. 2 "
-            "integrates over busy time. Counted in, they would make eta smaller and dependent on low loads, against §II-B.",
-            "eta and rho are not independent as §II-B has it: at equal bursts eta moves with the load, since busy "
-            "periods of several bursts become common; see the left panel.",
+        notes=_notes(stream[PAPERS_B], etas),
+    )
+
+
+def _rho_is_load(errors: Mapping[float, float]) -> Check:
+    return Check(
+        "rho is the load (Poisson arrivals)",
+        _listed({load: f"{100 * error:+.2f} %" for load, error in errors.items()}),
+        f"within {100 * TOLERANCE:.0f} %",
+        all(abs(error) <= TOLERANCE for error in errors.values()),
+    )
+
+
+def _moved_by_bursts(data: pl.DataFrame) -> tuple[Check, Check]:
+    short, papers = _moves(doublings(data, LONG_B, BURSTS[-1])), _moves(doublings(data, PAPERS_B, 4))
+    return (
+        Check(
+            f"bursts of twice the size move eta and not rho (1 to {BURSTS[-1]} packets, b = {LONG_B} packets)",
+            short[0],
+            "every doubling: eta up by more than its 95 % intervals, rho within 2 %",
+            short[1],
         ),
+        Check(
+            f"the same with the paper's b of {PAPERS_B} packets, for bursts up to that length (1 → 2 → 4 packets)",
+            papers[0],
+            "as above",
+            papers[1],
+        ),
+    )
+
+
+def _as_defined(rho: float, eta: float) -> Check:
+    """Whether the router is right, by the largest differences from both definitions."""
+    return Check(
+        "the router's averages are those of Eqs. 1 and 2 at all times, computed from the log of its packets",
+        f"at most {rho:.1e} apart for rho, {eta:.1e} for eta",
+        "1e-6",
+        max(rho, eta) <= 1e-6,
+    )
+
+
+def _notes(stream: float, etas: Mapping[str, float]) -> tuple[str, ...]:
+    """What both metrics are taken to count, with eta of an even stream and of Poisson arrivals by load."""
+    return (
+        "The queueing delay V of Eq. 2 is taken as what waits, without the packet in transmission, as queues are "
+        "measured in ns-2. A perfectly even stream then has an eta of "
+        f"{stream:.3f}, and Poisson arrivals, the smoothest that the paper's senders can make, "
+        f"{_listed(etas)} with the paper's b of {PAPERS_B} packets: inside the thresholds 0.1 and 0.2 of §IV-B at the "
+        'loads that it holds. With the packet in transmission in it (eta.delay = "work") an even stream reads 1/4 and '
+        "Poisson arrivals 0.32 to 0.37, above the upper threshold whatever the senders do: every packet would be marked "
+        "for ever, and the network of §IV would carry a fifteenth of what it does.",
+        "§II-B does not say whether the idle times between merged busy periods count. Here they do not, since Eq. 2 "
+        "integrates over busy time. Counted in, they would make eta smaller and dependent on low loads, against §II-B.",
+        "eta and rho are not independent as §II-B has it: at equal bursts eta moves with the load, since busy "
+        "periods of several bursts become common; see the left panel.",
     )
 
 

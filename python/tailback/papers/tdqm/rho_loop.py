@@ -110,70 +110,107 @@ def _regularity(seen: Sequence[Seen]) -> Regularity:
     return Regularity(float(np.mean(gaps)), float(np.std(gaps, ddof=1) / np.mean(gaps)))
 
 
+class Overflows(NamedTuple):
+    """What the runs of one setting came to."""
+
+    rate: Interval
+    """Overflow events per second."""
+    between: Regularity
+    dropped: list[int]
+    """Packets, run by run."""
+    in_each: bool
+    """Whether each run had more than one event."""
+
+
+def _overflows(seen: dict[Run, Seen], *, rho_loop: bool, impulses: bool) -> Overflows:
+    these = [found for run, found in seen.items() if run[:2] == (rho_loop, impulses)]
+    return Overflows(
+        mean_interval([len(found.events) / (SECONDS - WARM_UP) for found in these]),
+        _regularity(these),
+        [found.dropped for found in these],
+        all(len(found.events) > 1 for found in these),
+    )
+
+
 def _judged(seen: dict[Run, Seen]) -> Outcome:
-    def of(loop: bool, impulses: bool) -> list[Seen]:
-        return [found for run, found in seen.items() if run[:2] == (loop, impulses)]
-
-    def rate(loop: bool, impulses: bool) -> Interval:
-        return mean_interval([len(found.events) / (SECONDS - WARM_UP) for found in of(loop, impulses)])
-
-    on, off = rate(True, True), rate(False, True)
-    period = _regularity(of(False, True))
-    alone_on, alone_off, alone = rate(True, False), rate(False, False), _regularity(of(False, False))
-    left = [found.dropped for found in of(True, True)]
-    rows = [
-        {"rho_loop": NAMES[run.rho_loop], "time": WARM_UP + (index + 0.5) * BIN, "queue": queue}
-        for run, found in seen.items()
-        if run.impulses and run.seed == 1
-        for index, queue in enumerate(found.queue)
-    ]
+    on, off = (_overflows(seen, rho_loop=loop, impulses=True) for loop in (True, False))
+    alone_on, alone_off = (_overflows(seen, rho_loop=loop, impulses=False) for loop in (True, False))
     return Outcome(
         measured={
-            "overflow_events_per_s": {"on": on.mean, "off": off.mean},
-            "period_s": period.mean,
-            "variation_of_period": period.variation,
-            "files_alone": {"on": alone_on.mean, "off": alone_off.mean, "period_s": alone.mean},
+            "overflow_events_per_s": {"on": on.rate.mean, "off": off.rate.mean},
+            "period_s": off.between.mean,
+            "variation_of_period": off.between.variation,
+            "files_alone": {
+                "on": alone_on.rate.mean,
+                "off": alone_off.rate.mean,
+                "period_s": alone_off.between.mean,
+            },
         },
         checks=(
             Check(
                 "without the ρ loop the buffer overflows periodically",
-                f"{off} times per second, every {period.mean:.2f} s with a variation of {period.variation:.2f}",
+                _said(off),
                 "more than one event in each run, and times between them that vary by less than chance (1)",
-                all(len(found.events) > 1 for found in of(False, True)) and period.variation < 1.0,
+                off.in_each and off.between.variation < 1.0,
             ),
-            Check("with it never in steady state", f"{on} times per second", "none", on.mean == 0.0),
+            Check("with it never in steady state", f"{on.rate} times per second", "none", on.rate.mean == 0.0),
         ),
-        data=pl.DataFrame(rows),
+        data=_queues(seen),
         units={"time": "s", "queue": "packets"},
-        why=""
-        if on.mean == 0.0
-        else (
-            f"With the loop {np.mean(left):.0f} packets of {np.mean([f.dropped for f in of(False, True)]):.0f} are still lost "
-            f"in {SECONDS - WARM_UP:g} s: an impulse of up to 240 packets comes at 100 Mbit/s, twice the link's rate, faster than "
-            "any echo, and several at once do not fit a buffer of 240. The paper does not print how large its impulses were: with "
-            "a mean of 10 packets or fewer the claim holds, and with 20 nearly (the table of impulses on the page). "
-            f"Without impulses there are {alone_on.mean:.2g} overflows per second with the loop; with them there are "
-            f"{on.mean:.2g}, against {off.mean:.2g} without the loop."
-        ),
+        why="" if on.rate.mean == 0.0 else _why(on, off, alone_on),
         scenario=scenario(Run(True, True, 1)).to_toml(),
-        changed=ChangedTest(
-            checks=(
-                Check(
-                    "endless files alone, without the ρ loop: periodic overflow",
-                    f"{alone_off} times per second, every {alone.mean:.2f} s with a variation of {alone.variation:.2f}",
-                    "above none; variation below 1",
-                    alone_off.low > 0 and alone.variation < 1.0,
-                ),
-                Check("with it none", f"{alone_on} times per second", "none", alone_on.mean == 0.0),
-                Check(
-                    "with impulses: the ρ loop leaves a tenth of the overflows or less",
-                    f"{on} of {off} times per second",
-                    "at most 0.1 of them",
-                    on.mean <= 0.1 * off.mean,
-                ),
+        changed=_changed(on, off, alone_on, alone_off),
+    )
+
+
+def _said(found: Overflows) -> str:
+    period = found.between
+    return f"{found.rate} times per second, every {period.mean:.2f} s with a variation of {period.variation:.2f}"
+
+
+def _queues(seen: dict[Run, Seen]) -> pl.DataFrame:
+    """The queue with impulse users, of the first seed."""
+    return pl.DataFrame(
+        [
+            {"rho_loop": NAMES[run.rho_loop], "time": WARM_UP + (index + 0.5) * BIN, "queue": queue}
+            for run, found in seen.items()
+            if run.impulses and run.seed == 1
+            for index, queue in enumerate(found.queue)
+        ]
+    )
+
+
+def _why(on: Overflows, off: Overflows, alone: Overflows) -> str:
+    """Why overflows are left with the loop; ``alone`` is with it and without impulses."""
+    return (
+        f"With the loop {np.mean(on.dropped):.0f} packets of {np.mean(off.dropped):.0f} are still lost "
+        f"in {SECONDS - WARM_UP:g} s: an impulse of up to 240 packets comes at 100 Mbit/s, twice the link's rate, faster than "
+        "any echo, and several at once do not fit a buffer of 240. The paper does not print how large its impulses were: with "
+        "a mean of 10 packets or fewer the claim holds, and with 20 nearly (the table of impulses on the page). "
+        f"Without impulses there are {alone.rate.mean:.2g} overflows per second with the loop; with them there are "
+        f"{on.rate.mean:.2g}, against {off.rate.mean:.2g} without the loop."
+    )
+
+
+def _changed(on: Overflows, off: Overflows, alone_on: Overflows, alone_off: Overflows) -> ChangedTest:
+    """What a loop can do: no overflow without impulses, and few with them."""
+    return ChangedTest(
+        checks=(
+            Check(
+                "endless files alone, without the ρ loop: periodic overflow",
+                _said(alone_off),
+                "above none; variation below 1",
+                alone_off.rate.low > 0 and alone_off.between.variation < 1.0,
             ),
-            why="If users may send more at once than the buffer holds, no loop prevents every overflow.",
+            Check("with it none", f"{alone_on.rate} times per second", "none", alone_on.rate.mean == 0.0),
+            Check(
+                "with impulses: the ρ loop leaves a tenth of the overflows or less",
+                f"{on.rate} of {off.rate} times per second",
+                "at most 0.1 of them",
+                on.rate.mean <= 0.1 * off.rate.mean,
+            ),
         ),
+        why="If users may send more at once than the buffer holds, no loop prevents every overflow.",
     )
 
 
