@@ -242,7 +242,7 @@ def test_figure_19_is_judged_with_the_estimator_of_all_items() -> None:
     def answer(run: table_4.Run) -> fig_19.Traced:
         good = fig_19.Traced(
             [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [0.0, 1e3, 1.1e3, 1.2e3, 2e3, 6e3, 7e3],
-            33, 31, 0.0, 80, 0, 0.1, 10, 0, 1.0, 25, 7e3, 5,
+            33, 31, 0.0, 80, 0, 0.1, 10, 0, 1.0, 7e3, 5,
         )  # fmt: skip
         return good if run.way == "program" else good._replace(rate_3=0.38)
 

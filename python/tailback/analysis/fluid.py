@@ -1,5 +1,5 @@
 """The fluid model of accumulation-based congestion control (Xia et al., equations 1 to 6), with delays: windows
-follow their flows' accumulations, queues follow the windows. Also the linearised loop and its margin of stability.
+follow their flows' accumulations, queues follow the windows. Also the gains beyond which the linearised loop is unstable.
 
 Bits flow like water: flow i's rate is ``x_i = w_i / rtt_i``, ``rtt_i = rtt_pi + sum of q_l / c_l over its route``; a queue
 grows by what arrives beyond ``c_l``; accumulation is ``a_i = x_i * sum of q_l / c_l`` by Little's law, and the source
@@ -131,12 +131,3 @@ def interleaved_gain(flows: int) -> float:
     loop of equation 6 with a delay of one round trip, pi / 2.
     """
     return flows * critical_gain(flows)
-
-
-def phase_margin(kappa: float) -> float:
-    """Degrees that the continuous loop (equation 6) is away from oscillating, with the delay of one round trip.
-
-    In units of a round trip the loop's gain is ``kappa / s * exp(-s)``: the window is what is in the network, so the queue
-    follows it at once, and propagation and queueing alike are in the law's clock. It crosses one at ``kappa``.
-    """
-    return 90.0 - float(np.degrees(kappa))

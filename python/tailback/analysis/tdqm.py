@@ -105,8 +105,6 @@ class Margins:
     """What the gain may be multiplied by."""
     delay: float
     """Seconds by which round trips may be longer."""
-    crossover: float
-    """Radians per second."""
 
     @property
     def is_stable(self) -> bool:
@@ -170,11 +168,11 @@ def margins(network: Network, rho: Marking, at: Rest | None = None) -> Margins:
     turned = np.flatnonzero((phase[:-1] > -math.pi) & (phase[1:] <= -math.pi))
     gain = float(1.0 / size[turned].max()) if turned.size else math.inf
     if not over.size:
-        return Margins(math.inf, gain, math.inf, 0.0)
+        return Margins(math.inf, gain, math.inf)
     left = math.pi + phase[over]
     worst = int(np.argmin(left))
     crossover = float(omega[over[worst]])
-    return Margins(float(np.degrees(left[worst])), gain, float(left[worst] / crossover), crossover)
+    return Margins(float(np.degrees(left[worst])), gain, float(left[worst] / crossover))
 
 
 def limit_at_rest(acked: float, probability: float, increase: float = 1.0) -> float:

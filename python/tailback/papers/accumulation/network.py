@@ -53,9 +53,9 @@ AVD = (
 """Parameters of AVD routers."""
 
 
-def avd(target: float = 0.98, gain: float = 1.0) -> dict[str, Any]:
+def avd() -> dict[str, Any]:
     """An AVD router's queue."""
-    return {"name": "avd", "target": target, "gain": gain}
+    return {"name": "avd", "target": 0.98, "gain": 1.0}
 
 
 def link(start: str, end: str, rate: float, delay: float, **fields: Any) -> dict[str, Any]:

@@ -64,7 +64,6 @@ class Traced(NamedTuple):
     """The least queue in phase 6 and 7."""
     rate_7: float
     """The highest rate in phase 7."""
-    queue_7: float
     finished: float
     soft: int
     """Retransmissions of source 1 in phase 5."""
@@ -130,7 +129,6 @@ def simulate(run: Run) -> Traced:
         queue_5=queue.mean(middle, starts[5]),
         drained_6=lowest(queue, starts[5], end),
         rate_7=highest(rate, starts[6], end),
-        queue_7=highest(queue, starts[6], end),
         finished=end,
         soft=int(((again > starts[4]) & (again < starts[5])).sum()),
     )

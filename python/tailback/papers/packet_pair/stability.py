@@ -114,10 +114,10 @@ def corrected_modulus(alpha: float) -> float:
     return _modulus(1.0 - alpha, 1.0 - alpha)
 
 
-def linearised(alpha: float, step: float = 1e-4) -> tuple[float, float]:
+def linearised(alpha: float) -> tuple[float, float]:
     """Trace and determinant of the law's derivatives at its rest, taken numerically from Eqs. 9 and 10 as they stand: the
     coefficients of the characteristic equation ``z^2 - trace z + determinant``."""
-    rest = alpha * SETPOINT - (1.0 - alpha) * ROUND_TRIP
+    rest, step = alpha * SETPOINT - (1.0 - alpha) * ROUND_TRIP, 1e-4
 
     def after(state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Eq. 10 for the queue, Eq. 9 for the rate, with S of Eq. 3; packets and TU, μ = 1."""

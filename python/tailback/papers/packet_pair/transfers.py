@@ -115,14 +115,14 @@ def table(rows: Sequence[Row]) -> pl.DataFrame:
     )
 
 
-def judged(rows: Sequence[Row], limit: float, *, scenario: str, notes: Sequence[str] = (), why: str = "") -> Outcome:
+def judged(rows: Sequence[Row], limit: float, *, scenario: str) -> Outcome:
     """The outcome of a benchmark whose claim is an upper limit of the slowdown."""
     checks = optimum_checks(rows)
     several = len(rows) > 1
     for row in rows:
         what = f"slowdown of {row.label}" if several else "slowdown"
         checks.append(slowdown_check(what, slowdown(row.completion, row.optimal), limit))
-    return outcome(rows, checks, measured(rows), scenario=scenario, notes=notes, why=why)
+    return outcome(rows, checks, measured(rows), scenario=scenario)
 
 
 def optimum_checks(rows: Sequence[Row]) -> list[Check]:

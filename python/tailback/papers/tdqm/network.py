@@ -70,32 +70,33 @@ COMMON = (
 """Parameters of every item on the network of Figure 5."""
 
 
-def impulses(packets: float = IMPULSE, pause: float = PAUSE, rate: float = 100e6) -> dict[str, Any]:
+def impulses(packets: float = IMPULSE) -> dict[str, Any]:
     """An impulse source: bursts of so many packets on average, exponential as the pauses between them."""
+    rate = 100e6
     return {
         "name": "on-off",
         "on": {"name": "exponential", "mean": units.time(packets * 8 * (PACKET - 40) / rate)},
-        "off": {"name": "exponential", "mean": units.time(pause)},
+        "off": {"name": "exponential", "mean": units.time(PAUSE)},
         "rate": units.rate(rate),
         "pause_first": True,
     }
 
 
-def ping(name: str = "ping", every: float = 0.05) -> Flow:
+def ping() -> Flow:
     """A ping agent at node 2: 64 B forth, an acknowledgement back, at Poisson times, which see what is true on average."""
     import tailback as tb
 
-    size = 64
+    size, interval = 64, 0.05
     return tb.flows(
         1,
         {"name": "fixed-rate", "rate": "1 Gbit/s"},
         {
             "name": "datagrams",
             "arrivals": "poisson",
-            "rate": units.rate(8 * (size - 28) / every),
+            "rate": units.rate(8 * (size - 28) / interval),
             "size": {"name": "constant", "value": units.size(size - 28)},
         },
-        name=name,
+        name="ping",
         from_="2",
         to="0",
         datagram={"segment_size": units.size(size), "header": "28 B", "acks": True},
