@@ -17,23 +17,18 @@ const REPORT_SIZE: Bytes = Bytes::new(40);
 pub struct UnderBreaker<C> {
     inner: C,
     breaker: CircuitBreaker,
-    tripped: Option<Trip>,
+    tripped: bool,
 }
 
 impl<C: Controller> UnderBreaker<C> {
     /// Around a controller; the breaker looks every `interval`, `T_d`.
     pub fn new(inner: C, interval: Span) -> Self {
-        Self { inner, breaker: CircuitBreaker::new(interval), tripped: None }
-    }
-
-    /// Why it ceased, if it did.
-    pub fn tripped(&self) -> Option<Trip> {
-        self.tripped
+        Self { inner, breaker: CircuitBreaker::new(interval), tripped: false }
     }
 
     fn trip(&mut self, trip: Option<Trip>, cx: &mut Cx<'_>) {
-        if let (Some(trip), None) = (trip, self.tripped) {
-            self.tripped = Some(trip);
+        if let (Some(trip), false) = (trip, self.tripped) {
+            self.tripped = true;
             cx.note("circuit_breaker", f64::from(trip.number()));
         }
     }
@@ -74,7 +69,7 @@ impl<C: Controller> Controller for UnderBreaker<C> {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        if self.tripped.is_some() {
+        if self.tripped {
             return None;
         }
         let own = self.breaker.next_timer().unwrap_or(Time::NEVER);
@@ -83,7 +78,7 @@ impl<C: Controller> Controller for UnderBreaker<C> {
 
     fn directive(&self) -> Directive {
         let inner = self.inner.directive();
-        if self.tripped.is_some() {
+        if self.tripped {
             Directive { gate: Gate::Closed { until: None }, probe: None, ..inner }
         } else {
             inner

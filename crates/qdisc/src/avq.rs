@@ -138,7 +138,7 @@ impl QueueConfig for AvdConfig {
 
 /// A queue that exists only as a number, of a capacity that adapts to what arrives.
 #[derive(Clone, Copy, Debug)]
-pub struct VirtualQueue {
+struct VirtualQueue {
     target: f64,
     gain: f64,
     /// The least capacity, as a part of the link's rate.
@@ -153,37 +153,27 @@ pub struct VirtualQueue {
 impl VirtualQueue {
     /// An empty virtual queue beside a link of `rate` bytes per second, whose capacity never falls below the part
     /// `floor` of it.
-    pub const fn new(target: f64, gain: f64, floor: f64, rate: f64) -> Self {
+    const fn new(target: f64, gain: f64, floor: f64, rate: f64) -> Self {
         Self { target, gain, floor, length: 0.0, capacity: rate, updated: Time::ZERO }
     }
 
     /// Lets time pass until `now`, on a link of `rate` bytes per second.
     #[inline]
-    pub fn advance(&mut self, now: Time, rate: f64) {
+    fn advance(&mut self, now: Time, rate: f64) {
         let passed = now.since(self.updated).as_secs_f64();
         self.updated = now;
         self.length = (self.length - self.capacity * passed).max(0.0);
         self.capacity = (self.capacity + self.gain * self.target * rate * passed).min(rate);
     }
 
-    /// Bytes waiting.
-    pub const fn length(&self) -> f64 {
-        self.length
-    }
-
-    /// The virtual capacity, in bytes per second.
-    pub const fn capacity(&self) -> f64 {
-        self.capacity
-    }
-
     /// The delay of the virtual queue.
-    pub fn delay(&self) -> Span {
+    fn delay(&self) -> Span {
         Span::from_secs_f64(self.length / self.capacity)
     }
 
     /// Takes a packet in; `joins` where it waits in the virtual queue, and does not overflow it.
     #[inline]
-    pub fn take(&mut self, size: Bytes, rate: f64, joins: bool) {
+    fn take(&mut self, size: Bytes, rate: f64, joins: bool) {
         let size = size.as_f64();
         if joins {
             self.length += size;
@@ -224,11 +214,6 @@ impl Avq {
             buffer: buffer.in_bytes(cx.mean_packet).as_f64(),
             ecn: config.ecn,
         }
-    }
-
-    /// The virtual queue, to look at.
-    pub const fn virtual_queue(&self) -> &VirtualQueue {
-        &self.queue
     }
 }
 
@@ -271,11 +256,6 @@ impl Avd {
             rate: KnownRate::new(cx.rate),
             queue: VirtualQueue::new(config.target, config.gain, AVD_FLOOR, cx.rate.bytes_per_sec()),
         }
-    }
-
-    /// The virtual queue, to look at.
-    pub const fn virtual_queue(&self) -> &VirtualQueue {
-        &self.queue
     }
 }
 

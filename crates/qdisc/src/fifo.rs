@@ -17,11 +17,6 @@ impl<A: ArrivalPolicy> Fifo<A> {
         Self { policy, ring: Ring::new() }
     }
 
-    /// The policy, to look at its state.
-    pub const fn policy(&self) -> &A {
-        &self.policy
-    }
-
     pub(crate) const fn policy_mut(&mut self) -> &mut A {
         &mut self.policy
     }

@@ -43,7 +43,7 @@ pub struct Stretch {
 
 impl Stretch {
     /// Whether the work runs out within this stretch.
-    pub fn ends_busy_period(&self) -> bool {
+    fn ends_busy_period(&self) -> bool {
         self.busy > 0.0 && self.busy >= self.work
     }
 }

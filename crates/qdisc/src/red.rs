@@ -185,16 +185,6 @@ impl Red {
         }
     }
 
-    /// The average queue, in packets or bytes as configured.
-    pub const fn average(&self) -> f64 {
-        self.average
-    }
-
-    /// The present `max_p`, which the adaptive form moves.
-    pub const fn max_p(&self) -> f64 {
-        self.max_p
-    }
-
     fn in_bytes(&self) -> bool {
         self.config.measure == Measure::Bytes
     }

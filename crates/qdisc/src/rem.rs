@@ -153,16 +153,6 @@ impl Rem {
         }
     }
 
-    /// The price.
-    pub const fn price(&self) -> f64 {
-        self.law.price
-    }
-
-    /// The probability of a drop or mark.
-    pub const fn probability(&self) -> f64 {
-        self.law.probability
-    }
-
     /// How many packets could be sent in a period.
     fn capacity(&self, cx: &QueueCx<'_>) -> f64 {
         cx.rate.bytes_per_sec() * self.law.config.period.as_secs_f64() / self.mean_packet.as_f64()

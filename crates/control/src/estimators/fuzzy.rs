@@ -123,7 +123,7 @@ impl FuzzyConfig {
     }
 
     /// α for a smoothed error: the weight of history.
-    pub fn weight_for(&self, error: f64) -> f64 {
+    fn weight_for(&self, error: f64) -> f64 {
         let error = error.clamp(0.0, 1.0);
         let middle = self.middle_error;
         let low_error = (1.0 - error / middle).max(0.0);

@@ -170,11 +170,6 @@ impl LossEvents {
         self.lost
     }
 
-    /// The highest number that came.
-    pub fn highest(&self) -> Option<u64> {
-        self.highest.map(|(number, _)| number)
-    }
-
     /// When the loss event under way began.
     pub fn event_began(&self) -> Option<Time> {
         self.event.map(|event| event.at)

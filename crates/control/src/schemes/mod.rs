@@ -34,7 +34,7 @@ mod westwood;
 pub use accumulation::{
     Accumulation, AccumulationConfig, AccumulationScheme, Estimator as AccumulationEstimator,
 };
-pub use bbr1::{Bbr1, Bbr1Config, Mode as Bbr1Mode};
+pub use bbr1::{Bbr1, Bbr1Config};
 pub use bbr3::{Bbr3, Bbr3Config, State as Bbr3State};
 pub use compound::{Compound, CompoundConfig};
 pub use copa::{Copa, CopaConfig};

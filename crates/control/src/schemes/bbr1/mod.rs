@@ -120,7 +120,7 @@ impl SchemeConfig for Bbr1Config {
 
 /// What BBR does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+enum Mode {
     /// Looks for the rate by doubling.
     Startup,
     /// Empties the queue that this made.
@@ -188,11 +188,6 @@ impl Bbr1 {
             probe_rtt_round: false,
             idle_restart: false,
         }
-    }
-
-    /// What BBR does now.
-    pub const fn mode(&self) -> Mode {
-        self.mode
     }
 
     /// The policer's rate, where one was found.

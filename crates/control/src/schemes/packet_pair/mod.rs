@@ -114,16 +114,6 @@ impl PacketPair {
         }
     }
 
-    /// `n̂_b`: packets in the bottleneck's queue.
-    pub fn backlog(&self) -> f64 {
-        self.backlog
-    }
-
-    /// The setpoint in packets.
-    pub fn setpoint(&self) -> f64 {
-        self.setpoint
-    }
-
     /// ŝ: the bottleneck's service time in seconds per packet, once measured.
     pub fn service_time(&self) -> Option<f64> {
         self.estimator.estimate()

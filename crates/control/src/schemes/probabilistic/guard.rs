@@ -13,7 +13,7 @@ use crate::laws::circuit_breaker::{CircuitBreaker, Passed, SentLog, Trip};
 use crate::laws::{AssumedTimeout, ThroughputEquation};
 
 /// An honest receiver is suspected this often.
-pub const SUSPICIOUS: f64 = 1e-3;
+const SUSPICIOUS: f64 = 1e-3;
 /// How often the breaker looks.
 const INTERVAL: Span = Span::from_secs(1);
 /// So many losses tell a rate; fewer do not, and most short stretches have none.
