@@ -10,7 +10,9 @@ from types import ModuleType
 import pytest
 
 import tailback as tb
+from tailback.custom import shipping
 from tailback.custom.code import digest_of, modules_of
+from tests.custom.custom_parts import Aimd, Fifo
 
 PART = """import tailback as tb
 {imports}
@@ -138,3 +140,35 @@ def test_a_class_typed_beside_a_script_is_what_was_typed_last(folder: Path, monk
     short = digest_of(main.Short)
     exec("class Short(WindowOfElsewhere):\n    size = 2\n", vars(main))
     assert digest_of(main.Short) != short
+
+
+def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
+    assert shipping.digest({"aimd"}) != ""
+    names = shipping.named_in(base.replace(scheme=Aimd.scheme(), queue=Fifo.queue()).to_dict())
+    assert names == {"aimd", "fifo"}
+    first = base.sweep(scheme=[Aimd.scheme()], seeds=1, cache=tmp_path, jobs=1)
+    changed = type("Aimd", (Aimd,), {"__module__": __name__, "directive": lambda _: tb.Directive(window=5000.0)})
+    again = base.sweep(scheme=[changed.scheme()], seeds=1, cache=tmp_path, jobs=1)  # type: ignore[attr-defined]
+    tb.register(Aimd)
+    assert first.table["hash"][0] != again.table["hash"][0]
+
+
+@pytest.mark.parametrize("file", ["parents_of_parts", "receivers_of_parts", "children_of_parts"])
+def test_a_part_is_other_code_where_any_file_of_its_classes_is(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "parents_of_parts": "import tailback as tb\nclass Parent(tb.Controller):\n    window = 10\n",
+        "receivers_of_parts": "import tailback as tb\nclass Half(tb.FeedbackPolicy):\n    every = 10\n",
+        "children_of_parts": "import receivers_of_parts, parents_of_parts\n"
+        "class Part(parents_of_parts.Parent):\n    policy = receivers_of_parts.Half\n",
+    }
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    part = importlib.import_module("children_of_parts").Part
+    before = digest_of(part)
+    assert before == digest_of(part)
+    (tmp_path / f"{file}.py").write_text(files[file] + "# changed\n")
+    assert digest_of(part) != before

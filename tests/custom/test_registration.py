@@ -1,0 +1,113 @@
+"""What is refused when a class of a custom part is registered, or named in a scenario: wrong signatures, wants, settings and types
+of reports. Misspelt methods are in ``test_slips.py``."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, cast, get_args, get_type_hints
+
+import pytest
+
+import tailback as tb
+from tests.custom.custom_parts import Aimd, Echo, Paced, Reporter
+
+
+def test_types_of_reports_are_checked_on_registration() -> None:
+    @dataclass
+    class Wordy:
+        said: str
+
+    class Talks(Reporter):
+        Report = Wordy
+
+    class Talking(Echo):
+        policy = Talks
+
+    with pytest.raises(tb.PartError, match=r"Wordy.said: <class 'str'> cannot travel"):
+        Talking.scheme()
+    Talks.Report = list  # type: ignore[assignment]
+    with pytest.raises(tb.PartError, match="list: cannot be a type of reports"):
+        Talking.scheme()
+
+
+def test_unregistered_parts_are_named() -> None:
+    with pytest.raises(tb.ScenarioError, match=r"nobody.*registered part"):
+        tb.dumbbell(rate="1 Mbit/s", delay="1 ms").with_flows(tb.flows(1, {"name": "custom", "part": "nobody"})).run()
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(tb.PartError, match=r"settings\.increse: .*did you mean increase"):
+        Aimd.scheme(increse=2.0)
+    with pytest.raises(tb.PartError, match=r"settings\.rate, which Paced has no default for"):
+        Paced.scheme()
+
+
+@pytest.mark.parametrize("value", [lambda rate: rate, [1.0], None, float("nan"), float("inf")])
+def test_settings_are_what_a_scenario_can_say(value: Any) -> None:
+    with pytest.raises(tb.PartError, match=r"Aimd: settings\.increase: .* is not allowed; expected a finite number"):
+        Aimd.scheme(increase=value)
+
+
+def test_classes_are_checked_on_registration() -> None:
+    class Lacking(tb.Controller):
+        def directive(self) -> tb.Directive:
+            return tb.Directive()
+
+    with pytest.raises(tb.PartError, match=r"Lacking \(.*test_registration.py, line \d+\): lacks on_feedback"):
+        tb.register(Lacking)
+
+    class Wrong(Aimd):
+        def on_timer(self, now: float) -> None:  # type: ignore[override]
+            del now
+
+    with pytest.raises(tb.PartError, match=r"line \d+\): on_timer.* expected on_timer\(self, now, cx\)"):
+        tb.register(Wrong)
+    with pytest.raises(tb.PartError, match="subclass of Controller or QueueDiscipline"):
+        tb.register(cast(Any, deque))
+
+
+def test_needs_are_checked_on_registration() -> None:
+    for attribute, value, allowed in (
+        ("reliability", "ftp", "`sack`"),
+        ("ecn", "ect2", "`ect1`"),
+        ("echo", "often", "`per-packet`"),
+        ("marks", "nobody", "`controller`"),
+    ):
+        wrong = type("Wrong", (Aimd,), {attribute: value})
+        with pytest.raises(tb.PartError, match=rf"Wrong.{attribute}: .*{value}.*{allowed}"):
+            tb.register(wrong)
+    with pytest.raises(tb.PartError, match=r"Wrong.acks: 0 is not allowed; expected at least 1 packet, or None"):
+        tb.register(type("Wrong", (Aimd,), {"acks": 0}))
+    wrong_types: list[tuple[str, Any, str]] = [
+        ("acks", 2.5, "at least 1 packet, or None"),
+        ("acks", -1, "at least 1 packet, or None"),
+        ("echo", 7, "a word, or None"),
+        ("stamps", "yes", "True or False"),
+        ("delivery", 1, "True or False"),
+        ("lost_retransmissions", None, "True or False"),
+        ("policy", Aimd, "a subclass of FeedbackPolicy, an instance of ArrivalReports, or None"),
+    ]
+    for attribute, given, allowed in wrong_types:
+        told = re.escape(f"Wrong.{attribute}: {given!r} is not allowed; expected {allowed}")
+        with pytest.raises(tb.PartError, match=told):
+            tb.register(type("Wrong", (Aimd,), {attribute: given}))
+
+
+def test_needs_that_do_not_go_together_are_told() -> None:
+    for together, told in (
+        ({"delivery": True, "reliability": "datagram"}, "delivery: True .*False with reliability 'datagram'"),
+        ({"lost_retransmissions": True, "reliability": "new-reno"}, "lost_retransmissions: True .*reliability 'sack'"),
+    ):
+        with pytest.raises(tb.PartError, match=f"Wrong.{told}"):
+            tb.register(type("Wrong", (Aimd,), together))
+
+
+def test_every_word_of_the_documentation_is_known() -> None:
+    for attribute, kind in get_type_hints(tb.Controller).items():
+        words = [
+            word for part in (kind, *get_args(kind)) for inner in (part, *get_args(part)) for word in get_args(inner)
+        ]
+        for word in {word for word in words if isinstance(word, str)}:
+            tb.register(type("Right", (Aimd,), {attribute: word}))
