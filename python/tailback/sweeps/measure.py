@@ -16,7 +16,6 @@ from tailback.results.from_core import round_trips
 if TYPE_CHECKING:
     from tailback import _core
 
-Columns = dict[str, list[Any]]
 OF_BOTTLENECK = ("utilization", "loss_rate", "mark_rate", "mean_queue", "queueing_delay")
 METRICS = (
     "throughput",

@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Literal, cast
 
 Group = Literal["dumbbell", "bernoulli", "fair", "further"]
-FIGURES = ("throughput", "utilization", "loss", "mean_queue", "goodput", "timeouts")
 OPTIONS: Mapping[str, str] = {
     "proto": "sack", "queue": "droptail", "n": "8", "bw": "10", "rtt": "60", "rttmax": "0", "acc": "100", "buf": "0",
     "from": "20", "to": "120", "jitter": "0", "loss": "0", "delack": "0", "cbr": "0", "ecn": "0", "mode": "gentle",
@@ -59,7 +58,8 @@ class Row:
     """Rate of a further, unresponsive flow; 0 for none."""
     seeds: int
     figures: Mapping[str, Estimate]
-    """By name, those of ``FIGURES`` that ns-2 could measure: Mbit/s, fractions, packets, counts."""
+    """By name, those that ns-2 could measure: throughput and goodput in Mbit/s, utilization and loss as fractions, mean_queue in
+    packets, and the count of timeouts."""
     flow_goodput: tuple[float, ...]
     """Mbit/s: the mean of all flows alike, or in ``fair`` one value per flow, the unresponsive one last."""
     label: str = ""

@@ -27,7 +27,6 @@ CONTROLLED = (
     *(f"mtsc/{name}" for name in ("table-2", "table-3", "sac-on-tcp", "three-scales")),
 )
 """The items in which SAC controls something."""
-Schemes = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 class Table(NamedTuple):

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from tailback import units
 from tailback.papers.item import Parameter
 
@@ -172,13 +170,6 @@ def scenario(
         record={"links": [LINK], "flows": "none", "queue_state": True, **(record or {})},
         **fields,
     )
-
-
-def between(table: pl.DataFrame, begin: float, end: float) -> pl.DataFrame:
-    """The bins of a time series that begin at or after ``begin`` and end at or before ``end``, in seconds."""
-    times = table["time"].unique().sort()
-    width = float(times[0])
-    return table.filter((pl.col("time") > begin + 0.5 * width) & (pl.col("time") < end + 0.5 * width))
 
 
 def jitter(result: Result, *, after_warm_up: bool = True) -> float:
