@@ -3,7 +3,7 @@ time scales. What they show is worked out in ``tailback.analysis.lrd``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,48 +101,30 @@ def table_of_levels(made: Figure, axis: Axes, table: Table, time: float) -> None
 
 def entropy(axis: Axes, scales: pl.DataFrame) -> None:
     """Average entropy over time scales as published, and what is left of its fall when few observations are allowed for."""
-    axis.plot(scales["time"], scales["entropy"], marker=MARKERS[0], color=COLOURS[0], label="average, as published")
-    axis.plot(
-        scales["time"],
-        scales["conditional_entropy"],
-        marker=MARKERS[1],
-        color=COLOURS[1],
-        linestyle=DASHES[1],
-        label="H(L2 | L1)",
-    )
-    axis.set_xscale("log")
-    axis.set_ylim(bottom=0.0)
+    _over_time_scales(axis, scales, {"entropy": "average, as published", "conditional_entropy": "H(L2 | L1)"})
     axis.set_title("entropy")
-    axis.set_xlabel("time scale (s)")
     axis.set_ylabel("bits")
-    axis.legend(loc="best")
 
 
 def predictability(axis: Axes, scales: pl.DataFrame) -> None:
     """The part of the variance explained, and the mutual information in bits."""
-    axis.plot(scales["time"], scales["predictability"], marker=MARKERS[0], color=COLOURS[0], label="variance explained")
-    axis.plot(
-        scales["time"],
-        scales["mutual_information"],
-        marker=MARKERS[1],
-        color=COLOURS[1],
-        linestyle=DASHES[1],
-        label="I(L1; L2), bits",
-    )
+    columns = {"predictability": "variance explained", "mutual_information": "I(L1; L2), bits"}
+    _over_time_scales(axis, scales, columns)
+    axis.set_title("predictability")
+
+
+def _over_time_scales(axis: Axes, scales: pl.DataFrame, columns: Mapping[str, str]) -> None:
+    """Columns with their labels, from zero on."""
+    for index, (column, label) in enumerate(columns.items()):
+        axis.plot(
+            scales["time"],
+            scales[column],
+            marker=MARKERS[index],
+            color=COLOURS[index],
+            linestyle=DASHES[index],
+            label=label,
+        )
     axis.set_xscale("log")
     axis.set_ylim(bottom=0.0)
-    axis.set_title("predictability")
     axis.set_xlabel("time scale (s)")
     axis.legend(loc="best")
-
-
-def estimates(found: Sequence[Estimate], bin: float = 1.0) -> Figure:
-    """A picture per estimate."""
-    rows = -(-len(found) // 3)
-    with style():
-        made, axes = figure(rows, 3, width=10.5, height=2.8 * rows)
-        for axis, each in zip(axes, found, strict=False):
-            picture(axis, each, bin)
-        for axis in axes[len(found) :]:
-            axis.set_visible(False)
-    return made

@@ -14,6 +14,7 @@ from tailback.papers.pcc import scenes
 from tailback.papers.pcc.scenes import Run
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -105,13 +106,12 @@ def run(seed: int, options: tuple[tuple[str, object], ...] = (), end: float = EN
 
 def draw(outcome: Outcome) -> Figure:
     """Both means against time; the higher loss shaded."""
-    from tailback.plot.style import COLOURS, INK, figure, style
+    from tailback.plot.style import COLOURS, figure, style
 
     data = outcome.data
     with style():
         made, (axes,) = figure(1, 1, height=3)
-        for begin, end in ((200, 300), (400, 420)):
-            axes.axvspan(begin, end, color=INK, alpha=0.08, linewidth=0)
+        shade(axes)
         axes.plot(data["time"], data["tcp"], color=COLOURS[1], linewidth=0.9, label="TCP, mean of 32")
         axes.plot(data["time"], data["pcc"], color=COLOURS[0], linewidth=1.4, label="PCC, mean of 32")
         axes.set_xlim(100, END)
@@ -120,6 +120,14 @@ def draw(outcome: Outcome) -> Figure:
         axes.set_ylabel("throughput (kbit/s)")
         axes.legend()
     return made
+
+
+def shade(axes: Axes) -> None:
+    """Shades the time of higher loss."""
+    from tailback.plot.style import INK
+
+    for begin, end in ((200, 300), (400, 420)):
+        axes.axvspan(begin, end, color=INK, alpha=0.08, linewidth=0)
 
 
 def _mean(series: NDArray[np.float64], begin: int, end: int) -> float:

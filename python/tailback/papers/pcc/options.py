@@ -216,13 +216,12 @@ def dominating(counts: Sequence[int]) -> Check:
 
 def draw(outcome: Outcome) -> Figure:
     """Figure 7's scene with and without probes while off."""
-    from tailback.plot.style import COLOURS, INK, figure, style
+    from tailback.plot.style import COLOURS, figure, style
 
     data = outcome.data
     with style():
         made, (axes,) = figure(1, 1, height=3)
-        for begin, end in ((200, 300), (400, 420)):
-            axes.axvspan(begin, end, color=INK, alpha=0.08, linewidth=0)
+        fig_7.shade(axes)
         axes.plot(data["time"], data["plain"], color=COLOURS[1], label="without probes")
         axes.plot(data["time"], data["probing"], color=COLOURS[0], label="probes while off")
         axes.set_xlim(100, 500)
