@@ -45,7 +45,7 @@ class Round:
 
     @property
     def missed(self) -> float:
-        """Below the target by so much."""
+        """By how much utilization is below its target."""
         return self.tuned.target - self.carried
 
 

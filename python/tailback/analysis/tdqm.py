@@ -79,7 +79,7 @@ class Network:
 
     @property
     def w(self) -> float:
-        """The window over which utilization is measured."""
+        """The window over which utilization is measured, in seconds."""
         return self.window if self.window is not None else 0.5 * self.buffer / self.capacity
 
 

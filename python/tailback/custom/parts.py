@@ -82,7 +82,7 @@ class FeedbackPolicy(ABC, metaclass=Made):
         """A report to send now, if one is due; asked again until there is none."""
 
     def next_timer(self) -> float | None:
-        """When a report will be due without further arrivals."""
+        """When a report will be due without further arrivals, in seconds as ``now`` is; ``None`` for never."""
         return None
 
 
@@ -143,7 +143,7 @@ class Controller(ABC, metaclass=Made):
         """The time given by :meth:`next_timer` has come."""
 
     def next_timer(self) -> float | None:
-        """When the controller wants to be called without feedback."""
+        """When the controller wants to be called without feedback, in seconds as ``now`` is; ``None`` for never."""
         return None
 
     @classmethod

@@ -127,7 +127,7 @@ METRICS: Final[tuple[Formula | Metric, ...]] = (
 
 
 def computed(formulas: Iterable[Formula], columns: Columns, window: float | Floats) -> dict[str, Floats]:
-    """The columns that these formulas make of others."""
+    """The columns that these formulas make of others, counted over a window in seconds."""
     return {formula.name: formula.of(columns, window) for formula in formulas}
 
 
@@ -171,7 +171,7 @@ SUMMED: Final = ("received_bytes", "goodput_bytes", "sent_packets", "recoveries"
 
 
 def of_flows(flows: Columns, window: float) -> dict[str, float | None]:
-    """What all flows did together."""
+    """What all flows did together in a window in seconds."""
     good, sent = flows["goodput_bytes"], float(flows["sent_packets"].sum())
     events = float(flows["recoveries"].sum() + flows["timeouts"].sum())
     shares = good if good.size and good.any() else None  # Of nothing there are no shares.

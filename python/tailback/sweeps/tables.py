@@ -57,7 +57,7 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
-    """One line per flow and run."""
+    """One line per flow and run; ``windows`` are the seconds over which each run counted."""
     table = with_neutral_groups(_with_groups(_joined(rows, windows, "flows"), rows), axes_of(variants))
     if "messages" in table.columns and not table["messages"].sum():
         table = table.drop("messages", "completion_time")  # Nobody sent any.

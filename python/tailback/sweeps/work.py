@@ -115,7 +115,7 @@ def work(task: Task) -> Done:
 
 
 def several(work: Callable[[Task], Done], tasks: Sequence[Task], seconds: float) -> Made:
-    """Does one after the other, and begins none when so much time has passed."""
+    """Does one after the other, and begins none when so many seconds have passed."""
     began, done = time.perf_counter(), []
     for task in tasks:
         done.append(work(task))

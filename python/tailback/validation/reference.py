@@ -82,12 +82,12 @@ class Row:
 
     @property
     def warm_up_s(self) -> float:
-        """When measuring began."""
+        """When measuring began, in seconds."""
         return 20.0
 
     @property
     def duration_s(self) -> float:
-        """When measuring ended."""
+        """When measuring ended, in seconds."""
         return 520.0 if self.group == "bernoulli" else float(self.options["to"])
 
 
