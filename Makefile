@@ -180,7 +180,7 @@ fuzz: $(STAMPS)/checks ## Five minutes of all fuzz targets; FUZZ_SECONDS=30 for 
 	tools/fuzz $(FUZZ_SECONDS)
 
 .PHONY: advisories
-advisories: $(STAMPS)/checks $(STAMPS)/cargo ## Dependencies: known vulnerabilities, as far as databases can be had; and whence they come
+advisories: $(STAMPS)/checks $(STAMPS)/cargo ## Dependencies: known vulnerabilities, as far as databases can be had; and where they come from
 	tools/check-advisories
 
 .PHONY: format

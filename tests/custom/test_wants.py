@@ -1,4 +1,4 @@
-"""What classes in Python are told because they ask for it, held against what they can reckon for themselves. What they may not
+"""What classes in Python are told because they ask for it, held against what they can compute themselves. What they may not
 ask for is in ``test_registration.py``, the example in ``test_little_bbr.py``."""
 
 from __future__ import annotations

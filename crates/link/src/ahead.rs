@@ -211,7 +211,7 @@ impl Link {
         self.works_ahead() && self.lag() > Span::ZERO
     }
 
-    /// By less than the delay, lest the timer go behind an arrival at the far end.
+    /// By less than the delay, or the timer would go behind an arrival at the far end.
     fn lag(&self) -> Span {
         self.track.delay.saturating_sub(Span::from_nanos(1))
     }

@@ -27,7 +27,7 @@ impl Link {
         self.takes_time() || self.server.rate() <= BitRate::from_bits_per_sec(8_000_000_000)
     }
 
-    /// Whether packets are also handed over at the far end ahead of their time, as nothing befalls them on the wire.
+    /// Whether packets are also handed over at the far end ahead of their time, as nothing happens to them on the wire.
     #[inline(always)]
     pub fn hands_over(&self) -> bool {
         self.hands_over

@@ -42,7 +42,7 @@ pub(crate) struct Feed {
 }
 
 const SMALLEST: usize = 8;
-/// Room for so many packets under way at most: for fewer in tests (`full.rs`), lest these take gigabytes.
+/// Room for so many packets under way at most: for fewer in tests (`full.rs`), or these would take gigabytes.
 pub(crate) const MOST: usize = if cfg!(test) { 64 } else { Capacity::MOST_PACKETS as usize };
 /// So many entries ahead of their use, they are fetched: where much is under way, they were touched long ago.
 const SOON: u64 = 12;

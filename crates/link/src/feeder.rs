@@ -15,7 +15,7 @@ use crate::link::{Link, Mode, Offer};
 const NOWHERE: u32 = Feed::NOWHERE;
 
 impl Link {
-    /// Whether the link knows when a packet reaches the far end as it enters, or as it leaves the queue, and nothing befalls it
+    /// Whether the link knows when a packet reaches the far end as it enters, or as it leaves the queue, and nothing happens to it
     /// behind that.
     pub fn may_feed(&self) -> bool {
         let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());

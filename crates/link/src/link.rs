@@ -163,7 +163,7 @@ impl Link {
             }
             queue => {
                 let governor = spec.governor.map(|governor| Governed { governor, rng: stream("governor") });
-                // At a constant rate, laws may reckon how the queue drained since their last look, as in the other form.
+                // At a constant rate, laws may compute how the queue drained since their last look, as in the other form.
                 // Where the rate changes, they must look at it on time.
                 let is_even = spec.schedule.is_empty() && spec.trace.is_none() && governor.is_none();
                 let discipline = if is_even { queue.into_discipline() } else { queue.into_attended() };

@@ -143,7 +143,7 @@ impl Stage {
     pub(crate) fn allow(&mut self, allowance: &Allowance, server: &mut Server, now: Time) {
         let Some(Governed { governor, rng }) = self.governor.as_deref_mut() else { return };
         governor.allow(now, allowance, rng);
-        // Disciplines that reckon with the server's rate hear of the one in force.
+        // Disciplines that compute with the server's rate hear of the one in force.
         if let Some(rate) = allowance.rate.filter(|rate| *rate > BitRate::ZERO) {
             self.capacity = (self.capacity(server, now), now);
             server.set_rate(rate);

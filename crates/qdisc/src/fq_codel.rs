@@ -278,7 +278,7 @@ impl QueueDiscipline for FqCodel {
                 self.flows.foresee(|steps| old.get(steps).copied(), |_| None);
                 return Some(packet);
             }
-            // A new queue that runs empty goes round once more as an old one, lest it stay new for ever.
+            // A new queue that runs empty goes round once more as an old one, or it would stay new for ever.
             self.retire_front(now, was_new, was_new && !self.old.is_empty());
         }
     }

@@ -1,7 +1,7 @@
 //! Strict priority of lanes: a lane is served only while all lanes before it are empty. What happens within a lane is
 //! up to the discipline that it holds.
 //!
-//! Known limit: to the discipline in a lane the line has its whole rate, whatever the lanes before it take. What reckons
+//! Known limit: to the discipline in a lane the line has its whole rate, whatever the lanes before it take. What computes
 //! with the rate (PIE's delay, REM's and AVQ's capacity, the fluid of weighted fair queueing) is off by as much; CoDel, which
 //! measures, is not. PIE, PI and REM see the lane's queue as it is whenever they look, and a lane that is empty finds the line
 //! idle.

@@ -1,4 +1,4 @@
-//! The rate that a law reckons with where it divides by the link's. What it reckons is up to the law.
+//! The rate that a law computes with where it divides by the link's. What it computes is up to the law.
 
 use tailback_core::BitRate;
 
@@ -13,7 +13,7 @@ impl KnownRate {
         Self(nominal)
     }
 
-    /// The rate to reckon with where the link's is `rate`.
+    /// The rate to compute with where the link's is `rate`.
     #[inline]
     pub(crate) fn at(&mut self, rate: BitRate) -> BitRate {
         if rate > BitRate::ZERO {

@@ -146,7 +146,7 @@ fn codel_marks_at_the_pace_of_its_drops() {
     assert!(marks.len() > 150);
 }
 
-/// RFC 8290 §4.2: a new queue that runs empty goes behind the old ones, lest new ones starve them.
+/// RFC 8290 §4.2: a new queue that runs empty goes behind the old ones, so that new ones do not starve them.
 #[test]
 fn fq_codel_does_not_starve_old_flows() {
     // Twenty flows, each of which sends a packet when its last is long out, fill the line among them.

@@ -1,4 +1,4 @@
-//! What a run may take of memory. What a scenario is sure to need is reckoned here before anything is built; whether the run
+//! What a run may take of memory. What a scenario is sure to need is computed here before anything is built; whether the run
 //! keeps to its budget is looked at in `run`, and how much is in use is told by whoever owns the process.
 
 use tailback_core::{Bytes, Controller, FieldError};
@@ -30,7 +30,7 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// 4 GB of what is reckoned; nobody looks at what is in use.
+    /// 4 GB of what is computed; nobody looks at what is in use.
     fn default() -> Self {
         Self { most: Bytes::new(4_000_000_000), in_use: || 0 }
     }

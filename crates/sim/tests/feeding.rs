@@ -27,7 +27,7 @@ struct Case {
     flows: Vec<Talk>,
     /// When the first link's rate and delay change, in microseconds, if they do, and to how many Mbit/s and milliseconds.
     change: Option<(u64, u64, u64)>,
-    /// What befalls packets on the last access links.
+    /// What happens to packets on the last access links.
     wear: Impairments,
     /// Which queue bounded links have, and whether packets are lost before them.
     queue: u8,

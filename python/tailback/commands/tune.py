@@ -69,7 +69,7 @@ def tune_file(
         _runs(found, tried, seen, seeds)
         if limit is not None and seen["queueing_delay"] > limit:
             typer.echo(
-                f"Warning: mean queueing is above the {_shown(limit)} asked for, which theory reckons for smooth arrivals. Try a "
+                f"Warning: mean queueing is above the {_shown(limit)} asked for, which theory computes for smooth arrivals. Try a "
                 "lower --utilization."
             )
     return _status(found, seen, limit)

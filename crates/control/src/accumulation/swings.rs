@@ -21,7 +21,7 @@ pub struct Swings {
 }
 
 impl Swings {
-    /// A delay, and by how much it must come back to have swung; whether it has swung often of late.
+    /// A delay, and by how much it must come back to have swung; whether it has swung often lately.
     pub fn sample(&mut self, delay: i128, least: i128) -> bool {
         if self.samples == 0 {
             (self.low, self.high) = (delay, delay);

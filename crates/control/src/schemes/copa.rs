@@ -24,7 +24,7 @@
 //! them keep any buffer full.
 //!
 //! Open problems: flows that once compete all raise 1/δ, lose at different times, and then may never empty the queue
-//! together; RTTmin is forgotten after 10 s, and the standing queue is taken for the path. Here that befalls three
+//! together; RTTmin is forgotten after 10 s, and the standing queue is taken for the path. Here that happens to three
 //! flows and more that come one after the other to a path of 33 packets. Without `competitive` the laws hold for four; eight
 //! keep 33 packets, where the law has 20. It is not the velocity alone: with genericCC's, which doubles at once where two
 //! thirds of a round trip's acknowledgements point one way, three flows kept a full queue in two of four patterns of starts

@@ -14,7 +14,7 @@
 //! Departures of others: Linux reads a and b from the table of the RFC's appendix B, whole segments of a, so that
 //! its increase lies up to one segment per round trip above this one.
 //!
-//! Deviations: `a(w)` is reckoned anew where the window has moved by a segment, so it may be that of a window one segment away,
+//! Deviations: `a(w)` is computed anew where the window has moved by a segment, so it may be that of a window one segment away,
 //! and is never below 1: just above 38 the formula has 0.963.
 //! Limited slow start (RFC 3742) is another document, and not here.
 

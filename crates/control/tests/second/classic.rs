@@ -181,7 +181,7 @@ fn dctcp() {
 
 struct HighSpeed {
     reno: Reno,
-    /// Where a(w) was reckoned last, and its value: anew only where the window has moved by a segment, as the scheme's head says.
+    /// Where a(w) was computed last, and its value: anew only where the window has moved by a segment, as the scheme's head says.
     at: (f64, f64),
 }
 

@@ -14,7 +14,7 @@ use super::{after, seconds, within};
 
 pub(crate) const SIZE: u64 = 1000;
 
-/// What may befall a connection; chances are per packet, times in seconds.
+/// What may happen to a connection; chances are per packet, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) loss: f64,

@@ -1,5 +1,5 @@
 //! PCC Vivace, written a second time from Dong et al., NSDI 2018, §4: every packet of every interval is kept, and what an
-//! interval is worth is reckoned when all is known.
+//! interval is worth is computed when all is known.
 //!
 //! By the choices at the head of the first writing, which was read before: independent, not blind. From its code alone: what a
 //! time-out does to the start, which packets are given up, and when probes are drawn.

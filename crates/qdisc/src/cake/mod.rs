@@ -71,7 +71,7 @@ impl QueueConfig for CakeConfig {
 
 /// A full packet, as Linux counts it on Ethernet.
 const FULL: u64 = 1514;
-/// The least rate that an estimate may give, lest a line that was silent be shut: that of Linux, 64 bytes per second.
+/// The least rate that an estimate may give, so that a line that was silent is not shut: that of Linux, 64 bytes per second.
 const LEAST_RATE: BitRate = BitRate::from_bits_per_sec(512);
 /// The least quantum of a flow.
 const LEAST_QUANTUM: u64 = 300;

@@ -375,7 +375,7 @@ impl Tin {
         Some(packet)
     }
 
-    /// What a flow may send in a round; the fraction of a byte by chance, lest it be lost every time.
+    /// What a flow may send in a round; the fraction of a byte by chance, so that it is not lost every time.
     fn allowance(&self, hosts: Hosts, rng: &mut Stream) -> i64 {
         match self.busy.load(hosts, self.isolation) {
             1 => self.quantum,

@@ -79,7 +79,7 @@ impl QueueConfig for VirtualClockConfig {
 pub struct VirtualClock {
     /// Bytes per second for a weight of 1.
     rate: f64,
-    /// Flows that ran empty with clocks ahead of time: they are remembered until then, lest they escape by a pause.
+    /// Flows that ran empty with clocks ahead of time: they are remembered until then, so that no pause clears them.
     ahead: Agenda,
 }
 

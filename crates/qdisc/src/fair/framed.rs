@@ -159,7 +159,7 @@ impl Framed {
     }
 
     /// `slot`, just taken from the eligible, has nothing to send. Its allotment is remembered until the frame's end,
-    /// lest it come back for a second one.
+    /// so that it does not come back for a second one.
     fn rest(level: &mut Level, flows: &mut FramedFlows, slot: u32) {
         if level.has_supplied(&flows.get(slot).state) {
             Self::wait(level, flows, slot);

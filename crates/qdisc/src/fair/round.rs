@@ -56,7 +56,7 @@ impl Default for DeficitRoundRobinConfig {
     }
 }
 
-/// A visit must bring at least this share of a packet, lest the server turn in empty rounds.
+/// A visit must bring at least this share of a packet, so that the server does not turn in empty rounds.
 const LEAST_PACKETS: f64 = 0.01;
 /// A visit must bring at least this many bytes, for the same reason.
 const LEAST_BYTES: f64 = 16.0;

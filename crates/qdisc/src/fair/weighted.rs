@@ -78,8 +78,8 @@ pub struct Fluid {
     /// Before this virtual time the fluid reaches nothing that it must look at; what is told of later may lie behind it.
     quiet_until: f64,
     updated: Time,
-    /// The fluid has flowed for the arrival at this time, which found that it may not pass by. It must not do so twice, lest
-    /// what rounding left in it go too early.
+    /// The fluid has flowed for the arrival at this time, which found that it may not pass by. It must not do so twice, or
+    /// what rounding left in it would go too early.
     flowed_for: Option<Time>,
     /// Flows backlogged in the fluid, and the sum of their weights.
     backlogged: u32,

@@ -280,7 +280,7 @@ impl QueueDiscipline for Shaper {
     }
 }
 
-/// Queues inside of others: such as act on arrivals, reckon with the rate, act at departure, keep timers, let the line idle.
+/// Queues inside of others, which act on arrivals, compute with the rate, act at departure, keep timers, let the line idle.
 const INNER: [&str; 6] = [
     r#"{"name":"drop-tail"}"#,
     r#"{"name":"red","min":"2 packets","max":"6 packets","weight":0.1,"ecn":true}"#,

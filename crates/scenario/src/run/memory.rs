@@ -33,8 +33,8 @@ impl Run {
         let recorded = (logged.packets + logged.state).saturating_add(self.series());
         let ahead = (COPIES - 1).saturating_mul(recorded);
         let measured = (self.limit.in_use)().saturating_add(ahead);
-        let reckoned = COPIES.saturating_mul(recorded);
-        let is_over = measured > self.limit.most || reckoned > self.budget.most.get();
+        let expected = COPIES.saturating_mul(recorded);
+        let is_over = measured > self.limit.most || expected > self.budget.most.get();
         if is_over || self.engine.is_stopped() { Err(self.outgrown()) } else { Ok(()) }
     }
 

@@ -46,7 +46,7 @@ impl Queue {
             Capacity::Bytes(most) => bytes <= most.get(),
             Capacity::Unlimited | Capacity::MilliBdp(_) => datagrams <= u64::from(Capacity::MOST_PACKETS),
         };
-        // An offer larger than the whole buffer is taken when nothing waits, lest it never could.
+        // An offer larger than the whole buffer is taken when nothing waits: otherwise it never could be.
         if !fits && !self.waiting.is_empty() {
             return false;
         }

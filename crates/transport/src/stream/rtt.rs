@@ -46,7 +46,7 @@ fn span(nanos: f64) -> Span {
 }
 
 impl RttEstimator {
-    /// An estimator without samples. `phase` moves the clock's ticks, lest all hosts tick together.
+    /// An estimator without samples. `phase` moves the clock's ticks, so that not all hosts tick together.
     pub(crate) fn new(config: &RtoConfig, phase: u64) -> Self {
         let tick = config.tick.as_nanos().max(1);
         Self {
@@ -173,7 +173,7 @@ impl RttEstimator {
 
     /// The timer expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self, config: &RtoConfig) {
-        // Bounded, lest an endless outage overflow it; the maximum is reached long before.
+        // Bounded, so that an endless outage does not overflow it; the maximum is reached long before.
         self.backoff = (self.backoff * config.backoff).min(1e9);
     }
 }

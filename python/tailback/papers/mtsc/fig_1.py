@@ -1,5 +1,5 @@
 """Figure 1 of Tuan and Park: the Hurst parameter of the aggregate against the shape of file sizes, by R/S and by the
-variance-time plot, and by three estimators of later date."""
+variance-time plot, and by three later estimators."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 //! A flow of media in miniature: a sender that keeps to the rate or sends less, in frames or evenly, a path that delays, loses,
 //! marks and reorders at random, and a receiver whose reports tell of arrivals (RFC 8888), and whose clock is another. What is
-//! asked of two writings of a scheme's law lives here; no scheme does. What may befall it is in
+//! asked of two writings of a scheme's law lives here; no scheme does. What may happen to it is in
 //! `path`, what its sender remembers in `records`.
 
 mod path;

@@ -1,8 +1,8 @@
-//! What may befall a flow of media. How it does is in the parent.
+//! What may happen to a flow of media. How it happens is in the parent.
 
 use tailback_core::Stream;
 
-/// What may befall a flow; chances are per packet, or per report where that is said, times in seconds.
+/// What may happen to a flow; chances are per packet, or per report where that is said, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(super) loss: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Nothing befalls the flow but marks, an application with little, and a receiver's clock that drifts.
+    /// Nothing happens to the flow but marks, an application with little, and a receiver's clock that drifts.
     pub(crate) fn calm(mark: f64, base: f64, drift: f64) -> Self {
         Self {
             loss: 0.0,

@@ -1,7 +1,7 @@
 //! A stream in miniature whose sender keeps to a rate: an application that has much, little or nothing, a path that queues,
 //! delays, loses and reorders and whose rate wanders, acknowledgements of each packet that may come together, retransmissions
 //! that may be lost too, and time-outs, needless ones among them. What is asked of two writings of one scheme lives here; no
-//! scheme does. What may befall it is in `path`.
+//! scheme does. What may happen to it is in `path`.
 
 mod path;
 

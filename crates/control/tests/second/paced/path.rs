@@ -1,8 +1,8 @@
-//! What may befall a stream whose sender keeps to a rate. How it does is in the parent.
+//! What may happen to a stream whose sender keeps to a rate. How it happens is in the parent.
 
 use tailback_core::Stream;
 
-/// What may befall a stream; chances are per packet, times in seconds.
+/// What may happen to a stream; chances are per packet, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) loss: f64,

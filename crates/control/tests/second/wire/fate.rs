@@ -1,6 +1,6 @@
-//! What may befall a sender's side of a connection. How it does is in the parent.
+//! What may happen to a sender's side of a connection. How it happens is in the parent.
 
-/// What may befall a connection, as chances per step.
+/// What may happen to a connection, as chances per step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fate {
     pub(crate) loss: f64,

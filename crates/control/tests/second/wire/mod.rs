@@ -1,6 +1,6 @@
 //! A sender's side of a connection in miniature, with a fate drawn for each step: acknowledgements of one to many packets,
 //! losses, marks, time-outs, some of them spurious, idle times, an application that has little, and a round trip time that
-//! wanders. What is asked of two writings of one scheme lives here; no scheme does. What may befall it is
+//! wanders. What is asked of two writings of one scheme lives here; no scheme does. What may happen to it is
 //! in `fate`.
 
 mod fate;
