@@ -1,4 +1,5 @@
-"""The report in a real browser, on a phone's width too; without one, these tests are left out."""
+"""Reports: what their pages say, and what they do in a real browser, on a phone's width too. Without a browser the tests that need
+one are left out. How figures become interactive is tested in ``test_interactive.py``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 //! Complaints about configured values: every one names the field, the value and what is allowed, and all of them are
-//! collected before anybody is told.
+//! collected before anybody is told. What is allowed is said where a value is used.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! From the core's tables and problems to Python's objects.
+//! From the core's tables and problems to Python's objects. What is in them is decided in `scenario`.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a scenario, at once.
+//! Everything that is wrong with a scenario, at once. It is found in `walk` and `check`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Changes of a link's rate and delay at given times.
+//! Changes of a link's rate and delay at given times, as a scenario says them. They are carried out in `link`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-"""Custom parts for the command line: every controller and queue discipline that a Python file defines."""
+"""Custom parts for the command line: every controller and queue discipline that a Python file defines. What a part must have
+is checked in ``custom/registry.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means with their intervals as a table for the terminal."""
+"""Means with their intervals as a table for the terminal. The intervals are computed in ``sweeps/statistics.py``."""
 
 from __future__ import annotations
 

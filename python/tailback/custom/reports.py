@@ -1,4 +1,5 @@
-"""Reports of custom feedback policies: data classes of numbers, which travel as numbers."""
+"""Reports of custom feedback policies: data classes of numbers, which travel as numbers. The policies are in
+``parts.py``."""
 
 from __future__ import annotations
 

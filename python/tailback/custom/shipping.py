@@ -1,4 +1,5 @@
-"""Sending custom parts to other processes, with the runs that name them."""
+"""Sending custom parts to other processes, with the runs that name them. Which code decides what a part does is found out in
+``code.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where an item gets its runs from: a shared pool of processes and a progress bar."""
+"""Where an item gets its runs from: a shared pool of processes and a progress bar. Which runs it makes is the
+item's own business."""
 
 from __future__ import annotations
 

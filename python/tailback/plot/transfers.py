@@ -1,4 +1,4 @@
-"""Completion times of files and bursts against their sizes."""
+"""Completion times of files and bursts against their sizes. They are computed in ``results/completion.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader types to make a page's runs again."""
+"""What a reader types to make a page's runs again. The pages are made in ``page.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long transfers took: completion times of one run's files and bursts."""
+"""How long transfers took: completion times of one run's files and bursts. They are drawn in ``plot/transfers.py``."""
 
 from __future__ import annotations
 

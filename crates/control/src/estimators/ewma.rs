@@ -1,4 +1,4 @@
-//! Exponential averaging with a fixed constant: the predictor that the fuzzy one adapts.
+//! Exponential averaging with a fixed constant: the predictor that the fuzzy one (`fuzzy.rs`) adapts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

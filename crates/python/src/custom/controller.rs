@@ -1,4 +1,4 @@
-//! A sender's controller written in Python.
+//! A sender's controller written in Python. What it is told, and what it tells the sender, is in `values`.
 
 use pyo3::intern;
 use pyo3::prelude::*;

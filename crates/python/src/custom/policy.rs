@@ -1,4 +1,4 @@
-//! A receiver's feedback policy written in Python.
+//! A receiver's feedback policy written in Python. What it is told, and what it reports, is in `values`.
 
 use pyo3::intern;
 use pyo3::prelude::*;

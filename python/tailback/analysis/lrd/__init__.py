@@ -1,4 +1,5 @@
 """Long-range dependence: generators of known H, estimators of H, and how predictable traffic is at which time scale.
+Pictures of them are drawn in ``plot/lrd.py``.
 
     >>> import numpy as np
     >>> from tailback.analysis import lrd
