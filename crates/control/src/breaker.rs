@@ -37,7 +37,7 @@ impl<C: Controller> UnderBreaker<C> {
 #[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl<C: Controller> Controller for UnderBreaker<C> {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
-        self.breaker.on_sent(now, sent.size.get());
+        self.breaker.on_sent(now, sent.size);
         self.inner.on_sent(now, sent, cx);
     }
 

@@ -30,9 +30,9 @@ pub struct Shaper {
     rate: Option<BitRate>,
     /// What the newest directive said.
     said: Option<Said>,
-    /// A packet of so many bytes waits until then, if the directive stays as it is: until then the answer is known, and no
+    /// A packet of this size waits until then, if the directive stays as it is: until then the answer is known, and no
     /// token overflows.
-    waiting: (u64, Time),
+    waiting: (Bytes, Time),
     bucket: Bucket,
     /// Where the sender was called late: the time as of which packets leave, and the time until which that is so.
     behind: (Time, Time),
@@ -112,13 +112,13 @@ impl Shaper {
         directive.rate.is_some() || !directive.gate.is_open() || directive.probe.is_some()
     }
 
-    /// A shaper for packets of `packet` bytes.
-    pub fn new(now: Time, packet: u64) -> Self {
+    /// A shaper for packets of the size `packet`.
+    pub fn new(now: Time, packet: Bytes) -> Self {
         Self {
             rate: None,
             said: None,
-            waiting: (0, Time::ZERO),
-            bucket: Bucket::new(now, packet),
+            waiting: (Bytes::ZERO, Time::ZERO),
+            bucket: Bucket::new(now, packet.get()),
             behind: (now, Time::NEVER),
             gate: Gate::Open,
             gate_times: GateTimes::default(),
@@ -138,7 +138,7 @@ impl Shaper {
 
     /// A fresh shaper in the place of this one. The application has heard of this one's gate: that stays, until it hears
     /// of another.
-    pub(crate) fn renewed(&self, now: Time, packet: u64) -> Self {
+    pub(crate) fn renewed(&self, now: Time, packet: Bytes) -> Self {
         let Self { gate, gate_times, gate_changed, padding, is_endless, .. } = *self;
         Self { gate, gate_times, gate_changed, padding, is_endless, ..Self::new(now, packet) }
     }
@@ -350,14 +350,14 @@ impl Shaper {
 
     /// Whether a lone packet of `size` may leave, where data does not leave in pairs, as [`Shaper::is_plain`] says.
     #[inline(always)]
-    pub(crate) fn ask_plain(&mut self, now: Time, size: u64, rng: &mut Stream) -> Verdict {
+    pub(crate) fn ask_plain(&mut self, now: Time, size: Bytes, rng: &mut Stream) -> Verdict {
         if now < self.waiting.1 && size == self.waiting.0 {
             return Verdict::Wait(self.waiting.1);
         }
         match self.rate {
             Some(rate) if self.cluster_due.is_none() && self.bucket.is_constant() => {
                 let mut at = self.as_of(now);
-                while let Some(next) = self.bucket.take(at, size, rate) {
+                while let Some(next) = self.bucket.take(at, size.get(), rate) {
                     if next > now {
                         self.waiting = (size, next);
                         return Verdict::Wait(next);
@@ -377,8 +377,8 @@ impl Shaper {
     pub fn ask(
         &mut self,
         now: Time,
-        size: u64,
-        behind: Option<u64>,
+        size: Bytes,
+        behind: Option<Bytes>,
         since: Option<Time>,
         rng: &mut Stream,
     ) -> Verdict {
@@ -408,7 +408,7 @@ impl Shaper {
         if let Some(rate) = self.rate_in_force() {
             let mut at = self.as_of(now);
             self.bucket.accrue(at, rate, rng);
-            while let Some(next) = self.bucket.spend(at, cost, rate) {
+            while let Some(next) = self.bucket.spend(at, cost.get(), rate) {
                 if next > now {
                     let steady =
                         self.bucket.is_constant() && self.pairs.is_none() && self.cluster_due.is_none();
@@ -422,7 +422,7 @@ impl Shaper {
             }
         }
         if let Some(due) = &mut self.cluster_due {
-            due.bytes = due.bytes.saturating_sub(Bytes::new(cost));
+            due.bytes = due.bytes.saturating_sub(cost);
             self.cluster_due = self.cluster_due.filter(|due| due.bytes > Bytes::ZERO);
         }
         self.singleton_at = Time::NEVER;

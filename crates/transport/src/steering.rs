@@ -95,7 +95,7 @@ impl<C: Controller> Steering<C> {
         self.timeout = directive.timeout.unwrap_or(Span::MAX);
         self.timer = timer.unwrap_or(Time::NEVER);
         if Shaper::is_needed(directive) || self.shaper.is_some() {
-            let packet = u64::from(self.packet);
+            let packet = Bytes::new(u64::from(self.packet));
             let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
             shaper.direct(now, directive, cx.rng);
             if cx.notes.is_some() {
@@ -298,7 +298,7 @@ impl<C: Controller> Steering<C> {
         if let Some(fresh) = fresh {
             self.teller.replace(fresh);
             if let Some(shaper) = &mut self.shaper {
-                **shaper = shaper.renewed(now, u64::from(self.packet));
+                **shaper = shaper.renewed(now, Bytes::new(u64::from(self.packet)));
             }
         }
         if let Some(pacing) = &mut self.pacing {

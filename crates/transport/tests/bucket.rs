@@ -50,7 +50,7 @@ proptest! {
             (prop_oneof![Just(0_u64), 0_u64..3000, 0_u64..1_000_000], 0_usize..6, 0_usize..3, 0_u64..4), 1..300),
     ) {
         let rates = [9_000_000, 7_777_777, 100_000_003];
-        let (mut shaper, mut rng) = (Shaper::new(Time::ZERO, PACKET), Stream::new(1, "tokens"));
+        let (mut shaper, mut rng) = (Shaper::new(Time::ZERO, Bytes::new(PACKET)), Stream::new(1, "tokens"));
         let mut model = Model { tokens: u128::from(PACKET) * BYTE, at: Time::ZERO, rate: rates[0], depth: PACKET };
         let mut now = Time::ZERO;
         let (mut rate, mut depth, mut due) = (0, 0, Time::ZERO);
@@ -70,7 +70,7 @@ proptest! {
                 model.direct(now, rates[rate], depth);
             }
             let size = [40, 500, PACKET][which];
-            let found = shaper.ask(now, size, None, None, &mut rng);
+            let found = shaper.ask(now, Bytes::new(size), None, None, &mut rng);
             prop_assert_eq!(found, model.ask(now, size));
             due = if let Verdict::Wait(at) = found { at } else { due };
         }
@@ -113,7 +113,7 @@ proptest! {
         steps in prop::collection::vec(
             (prop_oneof![Just(0_u64), 0_u64..3000, 0_u64..1_000_000], 0_usize..8, 0_usize..4, 0_usize..2), 1..300),
     ) {
-        let start = |seed| (Shaper::new(Time::ZERO, PACKET), Stream::new(seed, "tokens"));
+        let start = |seed| (Shaper::new(Time::ZERO, Bytes::new(PACKET)), Stream::new(seed, "tokens"));
         let ((mut quick, mut quick_rng), (mut slow, mut slow_rng)) = (start(1), start(1));
         let (mut now, mut due, mut at) = (Time::ZERO, Time::ZERO, 0);
         for (pause, what, which, size) in steps {
@@ -128,9 +128,10 @@ proptest! {
                 slow.forget_said();
                 slow.direct(now, &directive, &mut slow_rng);
             }
-            let behind = (which == 1).then_some(PACKET);
-            let found = quick.ask(now, [500, PACKET][size], behind, None, &mut quick_rng);
-            prop_assert_eq!(found, slow.ask(now, [500, PACKET][size], behind, None, &mut slow_rng));
+            let behind = (which == 1).then_some(Bytes::new(PACKET));
+            let size = Bytes::new([500, PACKET][size]);
+            let found = quick.ask(now, size, behind, None, &mut quick_rng);
+            prop_assert_eq!(found, slow.ask(now, size, behind, None, &mut slow_rng));
             prop_assert_eq!(quick.gate_times(), slow.gate_times());
             prop_assert_eq!(quick.take_control(), slow.take_control());
             due = if let Verdict::Wait(at) = found { at } else { due };

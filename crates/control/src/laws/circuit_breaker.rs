@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::{Envelope, Span, Time};
+use tailback_core::{Bytes, Envelope, Span, Time};
 
 /// The limit of §4.3, in multiples of TCP's rate.
 const TIMES: f64 = 10.0;
@@ -49,8 +49,8 @@ impl Trip {
 pub struct Passed {
     /// Packets sent.
     pub sent: u64,
-    /// Bytes sent.
-    pub bytes: u64,
+    /// What they hold together.
+    pub bytes: Bytes,
     /// The share of packets that did not arrive, from 0 to 1.
     pub loss: f64,
     /// How long they took to leave.
@@ -72,22 +72,22 @@ impl Passed {
 #[derive(Clone, Debug, Default)]
 pub struct SentLog {
     /// When, and packets and bytes sent by then, those included.
-    log: VecDeque<(Time, u64, u64)>,
+    log: VecDeque<(Time, u64, Bytes)>,
     packets: u64,
-    bytes: u64,
+    bytes: Bytes,
     /// The last report: echo, packets and bytes sent by then, packets that had arrived.
-    last: Option<(Time, u64, u64, u64)>,
+    last: Option<(Time, u64, Bytes, u64)>,
     first: Time,
 }
 
 impl SentLog {
     /// A packet leaves.
-    pub fn on_sent(&mut self, now: Time, bytes: u64) {
+    pub fn on_sent(&mut self, now: Time, size: Bytes) {
         if self.packets == 0 {
             self.first = now;
         }
         self.packets += 1;
-        self.bytes += bytes;
+        self.bytes += size;
         if self.log.len() == MOST {
             self.log.pop_front();
         }
@@ -102,7 +102,8 @@ impl SentLog {
     /// What passed since the last report that was taken; `None` for one that echoes nothing new or counts what was not sent.
     pub fn compare(&mut self, envelope: &Envelope) -> Option<Passed> {
         let echo = envelope.echo?;
-        let (from, sent_before, bytes_before, arrived_before) = self.last.unwrap_or((self.first, 0, 0, 0));
+        let (from, sent_before, bytes_before, arrived_before) =
+            self.last.unwrap_or((self.first, 0, Bytes::ZERO, 0));
         let mut reached = None;
         for entry in self.log.iter().take_while(|(at, ..)| *at <= echo) {
             reached = Some(*entry);
@@ -167,8 +168,8 @@ impl CircuitBreaker {
     }
 
     /// A packet leaves.
-    pub fn on_sent(&mut self, now: Time, bytes: u64) {
-        self.log.on_sent(now, bytes);
+    pub fn on_sent(&mut self, now: Time, size: Bytes) {
+        self.log.on_sent(now, size);
         self.unanswered.get_or_insert(now);
     }
 
@@ -214,15 +215,15 @@ impl CircuitBreaker {
         if passed.loss <= 0.0 || passed.sent == 0 {
             return false;
         }
-        let packet = (passed.bytes as f64 / passed.sent as f64).max(self.nominal);
+        let packet = (passed.bytes.as_f64() / passed.sent as f64).max(self.nominal);
         let tcp = packet / (self.round_trip.as_secs_f64().max(1e-9) * (2.0 * passed.loss / 3.0).sqrt());
-        passed.bytes as f64 / passed.span.as_secs_f64().max(1e-9) > TIMES * tcp
+        passed.bytes.as_f64() / passed.span.as_secs_f64().max(1e-9) > TIMES * tcp
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tailback_core::{Bytes, Report};
+    use tailback_core::Report;
 
     use super::*;
 
@@ -247,7 +248,7 @@ mod tests {
         let mut sent = 0;
         for millis in 0..20_000 {
             if millis % gap == 0 {
-                breaker.on_sent(at(millis), 1000);
+                breaker.on_sent(at(millis), Bytes::new(1000));
                 sent += 1;
             }
             if let Some(trip) = breaker.on_timer(at(millis)) {
@@ -297,11 +298,11 @@ mod tests {
     fn counts_that_cannot_be_are_no_reports() {
         let mut log = SentLog::default();
         for millis in 0..10 {
-            log.on_sent(at(millis), 1000);
+            log.on_sent(at(millis), Bytes::new(1000));
         }
         assert_eq!(log.compare(&report(at(5), 7)), None, "seven of six");
         let passed = log.compare(&report(at(5), 3)).expect("six sent, three came");
-        assert_eq!((passed.sent, passed.loss, passed.bytes), (6, 0.5, 6000));
+        assert_eq!((passed.sent, passed.loss, passed.bytes), (6, 0.5, Bytes::new(6000)));
         assert_eq!(log.compare(&report(at(5), 3)), None, "repeated");
         assert_eq!(log.compare(&report(at(9), 2)), None, "fewer than before");
     }

@@ -286,7 +286,8 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         let Some(shaper) = &self.steering.shaper else { return Some(PairPosition::Single) };
         let behind = if shaper.wants_pairs() { self.queue.second() } else { None };
         let behind = behind.map(|payload| u64::from(self.header) + payload).filter(|b| self.fits(size + b));
-        match self.steering.shaper.as_mut()?.ask(now, size, behind, None, cx.rng) {
+        match self.steering.shaper.as_mut()?.ask(now, Bytes::new(size), behind.map(Bytes::new), None, cx.rng)
+        {
             Verdict::Send(pair) => Some(pair),
             Verdict::Wait(at) => {
                 self.steering.teller.app_limited = false;

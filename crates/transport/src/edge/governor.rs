@@ -26,7 +26,7 @@ impl ShapedGovernor {
 impl Governor for ShapedGovernor {
     fn allow(&mut self, now: Time, allowance: &Allowance, rng: &mut Stream) {
         let Allowance { total, rate, burst, gate } = *allowance;
-        let shaper = self.shaper.get_or_insert_with(|| Shaper::new(now, self.packet.get()));
+        let shaper = self.shaper.get_or_insert_with(|| Shaper::new(now, self.packet));
         let directive = Directive { window: None, rate, burst, gate, ..Directive::window(Bytes::MAX) };
         shaper.direct(now, &directive, rng);
         self.limit = total;
@@ -38,7 +38,7 @@ impl Governor for ShapedGovernor {
         if self.limit.is_some_and(|limit| needed > limit) {
             return Err(Time::NEVER);
         }
-        match shaper.ask(now, size.get(), None, None, rng) {
+        match shaper.ask(now, size, None, None, rng) {
             Verdict::Send(_) => {
                 self.left += size;
                 Ok(())

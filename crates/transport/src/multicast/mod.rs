@@ -68,7 +68,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         Self {
             group,
             branches: receivers.into_iter().map(branch).collect(),
-            shaper: Shaper::new(Time::ZERO, config.segment_size.get()),
+            shaper: Shaper::new(Time::ZERO, config.segment_size),
             app: Application::new(source),
             receive_window: config.receive_window_bytes(),
             header: wire_size(config.header),

@@ -72,7 +72,8 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
                 (self.branches[index].recovery.size_of(number), None, Some(Time::ZERO))
             }
         };
-        match self.shaper.ask(now, u64::from(size), behind.map(u64::from), since, cx.rng) {
+        let bytes = |size| Bytes::new(u64::from(size));
+        match self.shaper.ask(now, bytes(size), behind.map(bytes), since, cx.rng) {
             Verdict::Send(pair) => Some(match next {
                 Next::New(size) => self.send_new(now, size, pair, cx),
                 Next::Again(index, choice, number) => self.send_again(now, index, (choice, number), cx),

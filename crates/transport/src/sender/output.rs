@@ -127,7 +127,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         } else {
             None
         };
-        match shaper.ask(now, u64::from(size), behind, since, cx.rng) {
+        match shaper.ask(now, Bytes::new(u64::from(size)), behind.map(Bytes::new), since, cx.rng) {
             Verdict::Send(pair) => Some(pair),
             Verdict::Wait(at) => {
                 self.wake = at;

@@ -188,7 +188,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             return Some(self.wait(Time::NEVER));
         }
         if let Some(shaper) = &mut self.steering.shaper
-            && let Verdict::Wait(at) = shaper.ask_plain(now, bytes.get(), cx.rng)
+            && let Verdict::Wait(at) = shaper.ask_plain(now, bytes, cx.rng)
         {
             self.wake = at;
             return Some(self.wait(at));

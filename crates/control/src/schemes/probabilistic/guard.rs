@@ -7,7 +7,7 @@
 //! would have needed for what it sent. Its estimate takes every lost packet for a loss event, which makes `r_TCP` too small; so
 //! it is doubled, and a flow that sends up to twice TCP's rate is never suspected.
 
-use tailback_core::{Envelope, Span, Time};
+use tailback_core::{Bytes, Envelope, Span, Time};
 
 use crate::laws::circuit_breaker::{CircuitBreaker, Passed, SentLog, Trip};
 use crate::laws::{AssumedTimeout, ThroughputEquation};
@@ -71,9 +71,9 @@ impl Guard {
     }
 
     /// A packet leaves.
-    pub fn on_sent(&mut self, now: Time, bytes: u64) {
-        self.breaker.on_sent(now, bytes);
-        self.log.on_sent(now, bytes);
+    pub fn on_sent(&mut self, now: Time, size: Bytes) {
+        self.breaker.on_sent(now, size);
+        self.log.on_sent(now, size);
         self.since.get_or_insert(now);
     }
 
@@ -105,11 +105,11 @@ impl Guard {
             return None;
         }
         let passed = std::mem::take(&mut self.passed);
-        let (packet, seconds) = (passed.bytes as f64 / passed.sent as f64, passed.span.as_secs_f64());
-        self.sent += passed.bytes as f64;
+        let (packet, seconds) = (passed.bytes.as_f64() / passed.sent as f64, passed.span.as_secs_f64());
+        self.sent += passed.bytes.as_f64();
         let equation = ThroughputEquation::new(packet.max(self.nominal), AssumedTimeout::FourRoundTrips);
         let friendly = LENIENCE * equation.rate(passed.loss, round_trip);
-        let rate = passed.bytes as f64 / seconds.max(1e-9);
+        let rate = passed.bytes.as_f64() / seconds.max(1e-9);
         self.friendly += friendly.min(rate * LENIENCE) * seconds;
         self.survival += (friendly / rate).min(1.0).ln() * seconds / self.period.as_secs_f64().max(1e-9);
         if self.survival < SUSPICIOUS.ln() && self.sent > self.friendly {

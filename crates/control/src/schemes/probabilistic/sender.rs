@@ -143,7 +143,7 @@ impl Controller for Probabilistic {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
         self.unanswered.get_or_insert(now);
         if let Some(guard) = &mut self.guard {
-            guard.on_sent(now, sent.size.get());
+            guard.on_sent(now, sent.size);
         }
     }
 
