@@ -1,16 +1,17 @@
 //! The sending endpoint of a reliable byte stream: application, loss recovery, controller and shaper composed.
 //! What is retransmitted is decided in `stream`, how much may be sent by the controller, when by the shaper.
 
+mod input;
 mod output;
 mod straight;
 mod train;
 
 use std::sync::Arc;
 
-use tailback_control::{AnyController, MarkResponse};
+use tailback_control::AnyController;
 use tailback_core::{
-    Annex, AppHint, AppInput, Bytes, CongestionEvent, Controller, Endpoint, EndpointCx, Envelope, Event,
-    FlowId, Input, Kind, Lane, Observation, Output, Packet, Span, Time,
+    Annex, AppHint, Bytes, CongestionEvent, Controller, Endpoint, EndpointCx, Event, FlowId, Input, Kind,
+    Lane, Observation, Output, Span, Time,
 };
 
 use crate::application::Application;
@@ -19,7 +20,7 @@ use crate::counters::SenderCounters;
 use crate::pacing::Pacing;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
-use crate::stream::{Ack, LossRecovery};
+use crate::stream::LossRecovery;
 use crate::teller::{Books, Outcome, SoFar};
 use train::Train;
 
@@ -51,11 +52,6 @@ enum Way {
     Beside,
     /// The same, after a look that found nothing to repair: only an acknowledgement or a timer changes that.
     Repaired,
-}
-
-/// The whole seconds of a time, which is coarse, and small.
-fn second_of(time: Time) -> u32 {
-    u32::try_from(time.as_nanos() / Span::from_secs(1).as_nanos()).unwrap_or(u32::MAX)
 }
 
 /// A reliable byte stream's sender.
@@ -184,98 +180,6 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// The source, for recorders.
     pub fn source(&self) -> &S {
         self.app.source()
-    }
-
-    // ── input ──
-
-    #[inline(always)]
-    fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
-        let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
-        let ack = Ack::read(packet, annex.as_ref());
-        self.take_ack(now, &ack, cx);
-    }
-
-    #[inline(always)]
-    fn take_ack(&mut self, now: Time, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
-        let before = self.recovery.first();
-        let Some(mut outcome) = self.recovery.on_ack(now, ack, &self.config) else { return };
-        self.counters.acked_packets += self.recovery.first() - before;
-        self.counters.acked += Bytes::new(outcome.advanced);
-        if self.opening == Opening::Requested && outcome.advanced > 0 {
-            // The request's acknowledgement does not open the window (RFC 5681 §3.1).
-            self.opening = Opening::Done;
-            outcome.advanced = 0;
-        }
-        self.counters.note(outcome.event);
-        // An echo that halves a window of one segment cannot make it smaller: the sender waits instead.
-        let at_one = outcome.event == Some(CongestionEvent::Ecn)
-            && self.config.marks == MarkResponse::Rfc3168
-            && self.steering.window_is_one();
-        self.tell(now, &outcome, cx);
-        if at_one && self.recovery.fall_silent(now, &self.config) {
-            self.steering.fall_silent();
-        }
-    }
-
-    #[inline(always)]
-    fn tell(&mut self, now: Time, outcome: &Outcome, cx: &mut EndpointCx<'_>) {
-        self.steering.tell(now, &self.recovery, Some(outcome), None, cx);
-    }
-
-    fn on_report(&mut self, now: Time, number: u64, report: &Envelope, cx: &mut EndpointCx<'_>) {
-        self.steering.teller.note_report(now, number);
-        let count = |echo| self.recovery.on_count(now, echo, report.arrived_bytes.get(), &self.config);
-        let found = report.echo.and_then(count);
-        self.counters.note(found.and_then(|outcome| outcome.event));
-        self.steering.tell(now, &self.recovery, found.as_ref(), Some(report), cx);
-    }
-
-    fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
-            self.counters.timeouts += 1;
-            if outcome.event == Some(CongestionEvent::Timeout { consecutive: 1 }) {
-                self.stalled_at = second_of(now);
-            } else if Span::from_secs((second_of(now) - self.stalled_at).into()) >= self.config.user_timeout {
-                self.gave_up = true;
-                self.stop(now);
-                return;
-            }
-            self.steering.on_timeout(now, cx);
-            self.tell(now, &outcome, cx);
-        } else if self.recovery.end_silence(now) {
-            self.steering.end_silence(now, cx);
-        }
-        self.steering.on_timer(now, cx);
-    }
-
-    fn on_app(&mut self, now: Time, input: AppInput, cx: &mut EndpointCx<'_>) {
-        match input {
-            AppInput::Start => {
-                self.app.start(now, cx.rng);
-                self.steering.obey(now, cx);
-            }
-            AppInput::Write(bytes) => self.app.write(bytes, false, now, self.recovery.end()),
-            AppInput::Close => self.app.close(now),
-            AppInput::Stop => self.stop(now),
-        }
-    }
-
-    #[cold]
-    fn stop(&mut self, now: Time) {
-        self.app.stop(now);
-        self.stopped = true;
-        self.steering.stop(now);
-    }
-
-    /// Everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on.
-    fn renew(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        if !self.app.release_held(self.recovery.end()) {
-            return;
-        }
-        self.recovery.restart(self.flow, &self.config);
-        let fresh = self.restart.as_ref().map(|restart| restart());
-        self.opening = if self.config.handshake { Opening::Due } else { Opening::Done };
-        self.steering.restart(now, fresh, cx);
     }
 
     /// Offers that are due, of a source that knows what may be sent.
