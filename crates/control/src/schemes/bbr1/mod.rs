@@ -1,6 +1,6 @@
 //! BBR, version 1: a rate that follows the largest delivery rate seen and a window that follows it times the smallest
-//! round trip time. The scheme `bbr1`. The states are here; the path's model is in `model.rs`, the policer's in
-//! `policer.rs`, rate and window in `window.rs`.
+//! round trip time. The scheme `bbr1`. What happens when is here; the states are in `states.rs`, the path's model in `model.rs`, the
+//! policer's in `policer.rs`, rate and window in `window.rs`.
 //!
 //! Source: Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016, as Linux has it (`net/ipv4/tcp_bbr.c`); where
 //! the paper and Linux differ, Linux counts. Windows in packets, `BDP = bw · min_rtt`:
@@ -37,13 +37,14 @@
 
 mod model;
 mod policer;
+mod states;
 mod window;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
     Bytes, Checker, CongestionEvent, Controller, Cx, DeliverySample, Directive, Feedback, Recovery, Sent,
-    Span, Time,
+    Time,
 };
 
 use super::bbr_shared::{MARGIN, Pace};
@@ -52,6 +53,7 @@ use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::reals::{larger, smaller};
 use model::{FullPipe, Model};
 use policer::Policer;
+use states::Mode;
 use window::Aim;
 
 /// Parameters of BBR, version 1. The constants are Linux's.
@@ -74,16 +76,10 @@ impl Default for Bbr1Config {
 
 /// 2/ln 2, rounded as in Linux.
 const HIGH_GAIN: f64 = 2.885;
-/// Gains of the phases of ProbeBW.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The window's gain in ProbeBW.
-const WINDOW_GAIN: f64 = 2.0;
 /// The least window, and that of ProbeRTT, in packets.
 const LEAST_WINDOW: f64 = 4.0;
 /// The largest train, in bytes.
 const MOST_TRAIN: f64 = 65_536.0;
-/// How long ProbeRTT lasts at least.
-const PROBE_RTT: Span = Span::from_millis(200);
 
 impl SchemeConfig for Bbr1Config {
     type Controller = Bbr1;
@@ -116,19 +112,6 @@ impl SchemeConfig for Bbr1Config {
     fn build(&self, params: &ControllerParams) -> Parts<Bbr1> {
         Parts::sender(Bbr1::new(self, params))
     }
-}
-
-/// What BBR does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Looks for the rate by doubling.
-    Startup,
-    /// Empties the queue that this made.
-    Drain,
-    /// Cycles around the rate.
-    ProbeBw,
-    /// Empties the pipe to see its round trip time.
-    ProbeRtt,
 }
 
 /// BBR, version 1.
@@ -224,11 +207,6 @@ impl Bbr1 {
         if self.is_rising() { even + 2.0 } else { even }
     }
 
-    /// Whether ProbeBW looks for more.
-    fn is_rising(&self) -> bool {
-        self.mode == Mode::ProbeBw && self.phase == 0
-    }
-
     /// Whether a policer's rate has been kept for long enough, so that ProbeBW begins anew. A sample without a rate is none
     /// (`bbr_update_bw`).
     #[inline]
@@ -236,109 +214,6 @@ impl Bbr1 {
         let (rounds, probing) = (&self.model.rounds, self.mode == Mode::ProbeBw);
         let Some(policer) = self.policer.as_mut().filter(|_| sample.rate.is_some()) else { return false };
         policer.take(now, sample, rounds, probing)
-    }
-
-    // ── states ──
-
-    fn cycle(&mut self, now: Time, sample: &DeliverySample, in_flight: Bytes) {
-        if self.mode != Mode::ProbeBw {
-            return;
-        }
-        // Before this batch.
-        let prior_in_flight =
-            || self.packets(in_flight) + self.packets(sample.newly_acked + sample.newly_lost);
-        let whole = self.model.min_rtt().is_some_and(|rtt| now.since(self.phase_began) > rtt);
-        let gain = self.pacing_gain;
-        let next = if gain > 1.0 {
-            let lost = sample.newly_lost > Bytes::ZERO;
-            whole && (lost || prior_in_flight() >= self.target(self.model.bandwidth(), gain))
-        } else if gain < 1.0 {
-            whole || prior_in_flight() <= self.target(self.model.bandwidth(), 1.0)
-        } else {
-            whole
-        };
-        if next {
-            self.advance(now);
-        }
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.phase = (self.phase + 1) % CYCLE.len();
-        self.phase_began = now;
-    }
-
-    fn enter_probe_bw(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.mode = Mode::ProbeBw;
-        // Any phase but 0.75, which is what would follow number 0.
-        self.phase = CYCLE.len() - 1 - cx.rng.below(CYCLE.len() as u64 - 1) as usize;
-        self.advance(now);
-    }
-
-    fn leave_probe_rtt(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.model.refresh_min_rtt(now);
-        self.window = self.window.max(self.prior_window);
-        if self.full.is_reached() {
-            self.enter_probe_bw(now, cx);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
-    fn drain(&mut self, now: Time, in_flight: Bytes, cx: &mut Cx<'_>) {
-        if self.mode == Mode::Startup && self.full.is_reached() {
-            self.mode = Mode::Drain;
-        }
-        if self.mode == Mode::Drain && self.packets(in_flight) <= self.target(self.model.bandwidth(), 1.0) {
-            self.enter_probe_bw(now, cx);
-        }
-    }
-
-    fn probe_rtt(
-        &mut self,
-        now: Time,
-        sample: &DeliverySample,
-        in_flight: Bytes,
-        expired: bool,
-        cx: &mut Cx<'_>,
-    ) {
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.save_window();
-            self.probe_rtt_done = None;
-            self.model.rounds.limit_from(sample.delivered);
-        }
-        if self.mode == Mode::ProbeRtt {
-            let in_flight = self.packets(in_flight);
-            let flying = Bytes::from_f64(in_flight * self.segment);
-            self.model.rounds.limit_until(sample.delivered + flying);
-            match self.probe_rtt_done {
-                None if in_flight <= LEAST_WINDOW => {
-                    self.probe_rtt_done = Some(now + PROBE_RTT);
-                    self.probe_rtt_round = false;
-                    self.model.rounds.restart(sample.delivered);
-                }
-                None => {}
-                Some(done) => {
-                    self.probe_rtt_round |= self.model.rounds.begins;
-                    if self.probe_rtt_round && now > done {
-                        self.leave_probe_rtt(now, cx);
-                    }
-                }
-            }
-        }
-        if sample.newly_acked > Bytes::ZERO {
-            self.idle_restart = false;
-        }
-    }
-
-    fn set_gains(&mut self) {
-        (self.pacing_gain, self.window_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.policed().is_some() => (1.0, WINDOW_GAIN),
-            Mode::ProbeBw => (CYCLE[self.phase], WINDOW_GAIN),
-            Mode::ProbeRtt => (1.0, 1.0),
-        };
     }
 
     fn on_event(&mut self, event: CongestionEvent, cx: &mut Cx<'_>) {

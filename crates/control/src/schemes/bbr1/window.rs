@@ -1,11 +1,12 @@
 //! Rate and window of BBR version 1: what the model and recovery make of them (`bbr_set_pacing_rate` and `bbr_set_cwnd` in
-//! Linux). States are in `mod.rs`.
+//! Linux). States are in `states.rs`.
 
 use tailback_core::{Bytes, DeliverySample, Recovery, Span};
 
 use super::super::bbr_shared::MARGIN;
 use super::model::Model;
-use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, Mode};
+use super::states::Mode;
+use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW};
 use crate::reals::{larger, smaller};
 
 /// What the window aims at, and what that follows from. From one acknowledgement to the next this mostly stays, and the way

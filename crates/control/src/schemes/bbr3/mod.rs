@@ -1,6 +1,7 @@
 //! BBR, version 3: a rate and a window bounded by what delivery, loss and the smallest round trip time say. The scheme
-//! `bbr3`. States and their order are here, the cycle of probes in `probe_bw.rs`; the path's model is in `model.rs`, round trip
-//! times in `rtt.rs`, losses in `loss.rs`, the window and the rate in `control.rs`.
+//! `bbr3`. What happens when is here, states in `state.rs`, the cycle of probes in `probe_bw.rs`, probes of the round trip time in
+//! `probe_rtt.rs`; the path's model is in `model.rs`, round trip times in `rtt.rs`, losses in `loss.rs`, the window and the rate
+//! in `control.rs`.
 //!
 //! Source: draft-ietf-ccwg-bbr-06 (July 2026), §5. "long-term" and "short-term" bounds are `inflight_longterm`,
 //! `bw_shortterm` and `inflight_shortterm` there.
@@ -26,7 +27,7 @@
 //! | the second term of the volume at loss may be negative | it is at least 0, as in Linux |
 //! | a time-out leaves "in flight + 1" | one segment more than what is in flight |
 //! | Down lasts until BDP is in flight in the text, and until a product with `max_bw` is in the pseudocode | BDP, with `bw` |
-//! | aggregation is reckoned with the `bw` of the acknowledgement before | with that of the newest sample, as in Linux |
+//! | aggregation is computed with the `bw` of the acknowledgement before | with that of the newest sample, as in Linux |
 //! | after an idle time `extra_acked_delivered` stays, though its interval begins anew | it begins anew, too, as in Linux |
 //! | what marks do is not defined | data is not ECN-capable, and marks are ignored |
 //! | what a spurious loss gives back is saved when a recovery begins in the text, and with each round of loss in the pseudocode: what the recovery itself had cut would be saved, too, and its exit from a state forgotten | when a recovery begins, or a time-out, as in Linux |
@@ -66,7 +67,9 @@ mod control;
 mod loss;
 mod model;
 mod probe_bw;
+mod probe_rtt;
 mod rtt;
+mod state;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,8 +84,10 @@ use crate::reals::{larger, smaller};
 use acks::{AckPlan, Seen};
 use control::Control;
 use loss::Pieces;
-use model::{AckPhase, Model};
+use model::Model;
 use rtt::RoundTrips;
+
+pub use state::State;
 
 /// The constants are the draft's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,49 +146,6 @@ impl SchemeConfig for Bbr3Config {
     fn build(&self, params: &ControllerParams) -> Parts<Bbr3> {
         let acks = self.ack_frequency.then(Box::default);
         Parts::sender(Bbr3 { acks, ..Bbr3::new(params) })
-    }
-}
-
-/// What BBR does; the numbers are those of the note `state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Looks for the rate by doubling.
-    Startup,
-    /// Empties the queue that this made.
-    Drain,
-    /// Sends less than arrives, so that the queue drains.
-    Down,
-    /// Sends at the rate.
-    Cruise,
-    /// Fills the pipe for a round before a probe.
-    Refill,
-    /// Sends more, to see whether there is more.
-    Up,
-    /// Empties the pipe to see its round trip time.
-    ProbeRtt,
-}
-
-impl State {
-    /// The gains of pacing and window (draft, §5.6.1).
-    const fn gains(self) -> (f64, f64) {
-        match self {
-            Self::Startup => (2.77, 2.0),
-            Self::Drain => (0.5, 2.0),
-            Self::Down => (0.9, 2.0),
-            Self::Cruise | Self::Refill => (1.0, 2.0),
-            Self::Up => (1.25, 2.25),
-            Self::ProbeRtt => (1.0, 0.5),
-        }
-    }
-
-    /// One of the four of `ProbeBW`.
-    const fn is_probe_bw(self) -> bool {
-        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
-    }
-
-    /// Whether it looks for more, so that loss moves no short-term bound.
-    const fn is_probing(self) -> bool {
-        matches!(self, Self::Startup | Self::Refill | Self::Up)
     }
 }
 
@@ -292,47 +254,6 @@ impl Bbr3 {
         let late = self.model.rounds.count > self.drain_round + DRAIN_ROUNDS;
         if self.state == State::Drain && (in_flight <= self.inflight(1.0) || late) {
             self.start_down(now, sample.delivered, cx);
-        }
-    }
-
-    // ── round trip times ──
-
-    fn probe_rtt(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
-        if self.state != State::ProbeRtt && self.trips.is_due() && !self.idle_restart {
-            self.state = State::ProbeRtt;
-            self.save();
-            self.trips.enter();
-            self.model.ack_phase = AckPhase::Stopping;
-            self.model.rounds.restart(sample.delivered);
-            self.model.rounds.limit_from(sample.delivered);
-        }
-        if self.state == State::ProbeRtt {
-            self.model.rounds.limit_until(sample.delivered + Bytes::from_f64(in_flight));
-            let low = in_flight <= self.probe_rtt_window();
-            if self.trips.hold(now, low, self.model.rounds.begins) {
-                self.model.rounds.restart(sample.delivered);
-            }
-            if self.trips.is_done(now) {
-                self.leave_probe_rtt(now, sample.delivered, cx);
-            }
-        }
-        self.idle_restart &= sample.newly_acked == Bytes::ZERO;
-    }
-
-    fn probe_rtt_window(&self) -> f64 {
-        let half = self.product().map_or(0.0, |product| State::ProbeRtt.gains().1 * product);
-        half.max(LEAST_WINDOW * self.segment)
-    }
-
-    fn leave_probe_rtt(&mut self, now: Time, delivered: Bytes, cx: &mut Cx<'_>) {
-        self.trips.refresh(now);
-        self.control.restore();
-        self.model.bounds.reset_short();
-        if self.model.is_full() {
-            self.start_down(now, delivered, cx);
-            self.state = State::Cruise;
-        } else {
-            self.state = State::Startup;
         }
     }
 }

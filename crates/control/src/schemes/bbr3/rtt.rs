@@ -1,4 +1,5 @@
-//! The smallest round trip time and the state that refreshes it (draft-ietf-ccwg-bbr-06, §5.3.4).
+//! The smallest round trip time, and when it is due to be measured anew (draft-ietf-ccwg-bbr-06, §5.3.4). What the sender does
+//! meanwhile is in `probe_rtt.rs`.
 
 use tailback_core::{Span, Time};
 
