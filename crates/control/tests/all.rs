@@ -11,6 +11,7 @@ mod newark;
 mod path;
 mod receivers;
 mod reference;
+mod registered;
 mod script;
 mod second;
 mod tfrc;
