@@ -12,6 +12,7 @@ mod custom;
 mod emulation;
 mod endpoints;
 mod examples;
+mod hinted;
 mod lab;
 mod marks;
 mod memory;
