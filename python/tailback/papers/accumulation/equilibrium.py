@@ -99,16 +99,43 @@ def measure(lab: Lab) -> Outcome:
     """Simulates and solves every network."""
     drawn = [draw_network(seed, SECONDS[lab.fidelity]) for seed in range(1, NETWORKS[lab.fidelity] + 1)]
     found = lab.map(simulate, drawn)
-    rows, residual, prices = [], 0.0, []
-    for one, seen in zip(drawn, found, strict=True):
-        solved = solve(one)
-        residual = max(residual, solved.kkt_residual)
-        # A weight is an accumulation in bits, a price a delay in seconds.
-        prices += [
-            {"network": one.seed, "link": link, "price": price, "queueing_delay": wait}
-            for link, (price, wait) in enumerate(zip(solved.prices, seen.waits, strict=True))
-        ]
-        rows += [
+    solved = [solve(one) for one in drawn]
+    residual = max(one.kkt_residual for one in solved)
+    data = _shares(drawn, found, solved)
+    errors = data["relative_error"].abs()
+    mean, worst = columns.mean(errors), columns.greatest(errors)
+    row = data.sort(errors).row(-1, named=True)
+    return Outcome(
+        measured={
+            "relative_error_max": worst,
+            "relative_error_mean": mean,
+            "kkt_residual": residual,
+        },
+        checks=(
+            Check("shares agree on average", f"{100 * mean:.1f} % off", "at most 5 %", mean <= 0.05),
+            Check(
+                "every flow's share agrees",
+                f"at most {100 * worst:.1f} % off (network {row['network']}, flow {row['flow']})",
+                "at most 15 %",
+                worst <= 0.15,
+            ),
+            Check("the programme is solved", f"KKT residual {residual:.1e}", "under 1e-6", residual < 1e-6),
+        ),
+        data=data,
+        units={"share": "bit/s", "goodput": "bit/s", "relative_error": "fraction"},
+        why="" if worst <= 0.15 else "See the notes.",
+        scenario=scenario(drawn[0]).to_toml(),
+        notes=(
+            _prices(found, solved),
+            "Control packets take a part of the links that the programme does not know: 40 B per flow and round trip.",
+        ),
+    )
+
+
+def _shares(drawn: Sequence[Network], found: Sequence[Seen], solved: Sequence[Allocation]) -> pl.DataFrame:
+    """A row per flow: what the programme gives it, and what it got."""
+    return pl.DataFrame(
+        [
             {
                 "network": one.seed,
                 "flow": flow,
@@ -117,43 +144,28 @@ def measure(lab: Lab) -> Outcome:
                 "share": share,
                 "goodput": good,
             }
+            for one, seen, best in zip(drawn, found, solved, strict=True)
             for flow, (route, weight, share, good) in enumerate(
-                zip(one.routes, one.weights, solved.rates, seen.goodputs, strict=True)
+                zip(one.routes, one.weights, best.rates, seen.goodputs, strict=True)
             )
         ]
-    data = pl.DataFrame(rows).with_columns((pl.col("goodput") / pl.col("share") - 1).alias("relative_error"))
-    errors = data["relative_error"].abs()
-    mean, worst = columns.mean(errors), columns.greatest(errors)
-    delays = pl.DataFrame(prices)
+    ).with_columns((pl.col("goodput") / pl.col("share") - 1).alias("relative_error"))
+
+
+def _prices(found: Sequence[Seen], solved: Sequence[Allocation]) -> str:
+    """A weight is an accumulation in bits, so a price is a delay in seconds."""
+    delays = pl.DataFrame(
+        [
+            {"price": price, "queueing_delay": wait}
+            for seen, best in zip(found, solved, strict=True)
+            for price, wait in zip(best.prices, seen.waits, strict=True)
+        ]
+    )
     dear = delays.filter(pl.col("price") > 1e-4)
     ratio = columns.median(dear["queueing_delay"] / dear["price"])
-    row = data.sort(errors).row(-1, named=True)
-    checks = (
-        Check("shares agree on average", f"{100 * mean:.1f} % off", "at most 5 %", mean <= 0.05),
-        Check(
-            "every flow's share agrees",
-            f"at most {100 * worst:.1f} % off (network {row['network']}, flow {row['flow']})",
-            "at most 15 %",
-            worst <= 0.15,
-        ),
-        Check("the programme is solved", f"KKT residual {residual:.1e}", "under 1e-6", residual < 1e-6),
-    )
-    return Outcome(
-        measured={
-            "relative_error_max": worst,
-            "relative_error_mean": mean,
-            "kkt_residual": residual,
-        },
-        checks=checks,
-        data=data,
-        units={"share": "bit/s", "goodput": "bit/s", "relative_error": "fraction"},
-        why="" if worst <= 0.15 else "See the notes.",
-        scenario=scenario(drawn[0]).to_toml(),
-        notes=(
-            f"Prices are queueing delays (Proposition 1): over {dear.height} congested links the measured delay is "
-            f"{ratio:.2f} of the price in the median.",
-            "Control packets take a part of the links that the programme does not know: 40 B per flow and round trip.",
-        ),
+    return (
+        f"Prices are queueing delays (Proposition 1): over {dear.height} congested links the measured delay is "
+        f"{ratio:.2f} of the price in the median."
     )
 
 

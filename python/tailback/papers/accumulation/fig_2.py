@@ -3,14 +3,14 @@ differently."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tailback.analysis import fluid, mean_interval
+from tailback.analysis import Interval, fluid, mean_interval
 from tailback.analysis.fluid import Law
 from tailback.analysis.utility import proportional
 from tailback.papers.accumulation import network
@@ -79,44 +79,16 @@ def measure(lab: Lab) -> Outcome:
     shares = {
         law: {flow: network.mean_of(run.shares[flow] for run in made) for flow in FLOWS} for law, made in seen.items()
     }
+    worst = {law: _worst(each) for law, each in shares.items()}
     settle = {law: mean_interval([run.settled for run in made]) for law, made in seen.items()}
-    fair = proportional([[0, 1], [0], [1]], [RATE / 1e6] * 2).rates
-    expected = dict(zip(FLOWS, fair, strict=True))
-    packets = pl.concat(
-        pl.DataFrame({"law": law, "flow": flow, "time": run.times, "goodput": np.array(run.rates[flow]) * 1e6})
-        for law, (run, *_) in seen.items()
-        for flow in FLOWS
-    )
-    data = packets.join(pl.concat(map(_fluid, LAWS)), on=["law", "flow", "time"], how="left", maintain_order="left")
-    worst = {law: max(abs(shares[law][flow] / expected[flow] - 1) for flow in FLOWS) for law in LAWS}
-    ordered = sorted(interval.mean for interval in settle.values())
-    apart = min(later / max(sooner, 0.1) for sooner, later in pairwise(ordered))
-    checks = (
-        *(
-            Check(
-                f"{law.upper()} comes to the proportionally fair shares",
-                ", ".join(f"{flow} {shares[law][flow]:.2f}" for flow in FLOWS)
-                + f" Mbit/s; {100 * worst[law]:.1f} % off",
-                f"3, 6, 6 Mbit/s within {100 * TOLERANCE:.0f} %, mean over runs",
-                worst[law] <= TOLERANCE,
-            )
-            for law in LAWS
-        ),
-        Check(
-            "their transients differ",
-            ", ".join(f"{law} {interval} s" for law, interval in settle.items()) + " to settle",
-            "each takes at least 1.2 times as long as the next faster one, mean over runs",
-            apart >= 1.2,
-        ),
-    )
     return Outcome(
         measured={
             "long_mbps": {law: shares[law]["long"] for law in LAWS},
             "short_mbps": {law: [shares[law]["short-0"], shares[law]["short-1"]] for law in LAWS},
             "settle_s": {law: interval.mean for law, interval in settle.items()},
         },
-        checks=checks,
-        data=data,
+        checks=(*(_fair(law, shares[law], worst[law]) for law in LAWS), _apart(settle)),
+        data=_beside_fluid({law: made[0] for law, made in seen.items()}),
         units={"time": "s", "goodput": "bit/s", "fluid": "bit/s"},
         why=_why(worst),
         scenario=scenario("p").to_toml(),
@@ -130,6 +102,41 @@ def measure(lab: Lab) -> Outcome:
             "Settling is known to a tenth of a second, so of single runs a few have two laws alike: means are compared.",
         ),
     )
+
+
+def _worst(shares: Mapping[str, float]) -> float:
+    """How far the flow that is farthest from its proportionally fair share is off, as a part of it."""
+    fair = proportional([[0, 1], [0], [1]], [RATE / 1e6] * 2).rates
+    return max(abs(shares[flow] / float(expected) - 1) for flow, expected in zip(FLOWS, fair, strict=True))
+
+
+def _fair(law: str, shares: Mapping[str, float], worst: float) -> Check:
+    return Check(
+        f"{law.upper()} comes to the proportionally fair shares",
+        ", ".join(f"{flow} {shares[flow]:.2f}" for flow in FLOWS) + f" Mbit/s; {100 * worst:.1f} % off",
+        f"3, 6, 6 Mbit/s within {100 * TOLERANCE:.0f} %, mean over runs",
+        worst <= TOLERANCE,
+    )
+
+
+def _apart(settle: Mapping[Law, Interval]) -> Check:
+    ordered = sorted(interval.mean for interval in settle.values())
+    return Check(
+        "their transients differ",
+        ", ".join(f"{law} {interval} s" for law, interval in settle.items()) + " to settle",
+        "each takes at least 1.2 times as long as the next faster one, mean over runs",
+        min(later / max(sooner, 0.1) for sooner, later in pairwise(ordered)) >= 1.2,
+    )
+
+
+def _beside_fluid(drawn: Mapping[Law, Seen]) -> pl.DataFrame:
+    """One run of each law over time, with the fluid model's rates where it is solved."""
+    packets = pl.concat(
+        pl.DataFrame({"law": law, "flow": flow, "time": run.times, "goodput": np.array(run.rates[flow]) * 1e6})
+        for law, run in drawn.items()
+        for flow in FLOWS
+    )
+    return packets.join(pl.concat(map(_fluid, LAWS)), on=["law", "flow", "time"], how="left", maintain_order="left")
 
 
 def _fluid(law: Law) -> pl.DataFrame:

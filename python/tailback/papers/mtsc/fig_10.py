@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.drawing import curves
-from tailback.papers.mtsc.network import Run, scenario, scheme_of
+from tailback.papers.mtsc.network import Measured, Run, scenario, scheme_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,52 +35,19 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """A run per load and threshold."""
     places = [sac.setting(lab.fidelity, 1.05, load=1e6 * load) for load in LOADS]
-    found = sac.measured(lab, [(place, sac.threshold(theta), 1) for place in places for theta in sac.THRESHOLDS])
-    runs = {load: found[8 * index : 8 * index + 8] for index, load in enumerate(LOADS)}
+    found = iter(sac.measured(lab, [(place, sac.threshold(theta), 1) for place in places for theta in sac.THRESHOLDS]))
+    runs = {load: [next(found) for _ in sac.THRESHOLDS] for load in LOADS}
     values = {load: [run.total for run in each] for load, each in runs.items()}
-    best = {load: sac.peak(each) for load, each in values.items()}
-    falls = all(a > b > c for a, b, c in zip(*(values[load] for load in LOADS), strict=True))
-    checks = (
-        *(
-            Check(
-                f"{name} at {load:g} Mbit/s",
-                f"best at {best[load]}: {sac.said(values[load])} kB/s",
-                f"{where}, every step up to the best and down from it",
-                low <= best[load] <= high and sac.turns_once(values[load]),
-            )
-            for load, (name, where, low, high) in SHAPES.items()
-        ),
-        Check(
-            "less throughput with more background",
-            "at every threshold" if falls else "not at every threshold",
-            "at every threshold",
-            falls,
-        ),
-    )
-    within = [
-        Check(
-            f"{name} at {load:g} Mbit/s",
-            f"best at {best[load]}: {sac.said(values[load])} kB/s",
-            f"{where}; no step against it beyond its interval",
-            low <= best[load] <= high and sac.one_maximum(runs[load]),
-        )
-        for load, (name, where, low, high) in SHAPES.items()
-    ]
-    data = pl.DataFrame(
-        [
-            {"background": f"{load:g} Mbit/s", **sac.against_threshold(theta, run, each[0]), "loss": run.loss}
-            for load, each in runs.items()
-            for theta, run in zip(sac.THRESHOLDS, each, strict=True)
-        ]
-    )
+    less = _less(values)
+    checks = (*(_shape(load, values[load]) for load in SHAPES), less)
     return Outcome(
         measured={
             "throughput_kBps": {load: dict(zip(sac.THRESHOLDS, each, strict=True)) for load, each in values.items()},
-            "peak_theta": best,
+            "peak_theta": {load: sac.peak(each) for load, each in values.items()},
         },
         checks=checks,
-        changed=ChangedTest((*within, checks[-1]), sac.STEPS),
-        data=data,
+        changed=ChangedTest((*(_shape_beyond_intervals(load, runs[load]) for load in SHAPES), less), sac.STEPS),
+        data=_table(runs),
         units={"loss": "fraction"},
         why=sac.why(
             checks,
@@ -89,6 +56,51 @@ def measure(lab: Lab) -> Outcome:
             "use; and a full queue drops packets of the background too.",
         ),
         scenario=scenario(Run(places[0], 0.1, scheme_of(sac.threshold(4)))).to_toml(),
+    )
+
+
+def _table(runs: Mapping[float, Sequence[Measured]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"background": f"{load:g} Mbit/s", **sac.against_threshold(theta, run, each[0]), "loss": run.loss}
+            for load, each in runs.items()
+            for theta, run in zip(sac.THRESHOLDS, each, strict=True)
+        ]
+    )
+
+
+def _shape(load: float, values: Sequence[float]) -> Check:
+    """Whether the curve at a load has its published shape, step by step."""
+    name, where, low, high = SHAPES[load]
+    best = sac.peak(values)
+    return Check(
+        f"{name} at {load:g} Mbit/s",
+        f"best at {best}: {sac.said(values)} kB/s",
+        f"{where}, every step up to the best and down from it",
+        low <= best <= high and sac.turns_once(values),
+    )
+
+
+def _shape_beyond_intervals(load: float, runs: Sequence[Measured]) -> Check:
+    """The same, where a step counts only beyond its interval."""
+    name, where, low, high = SHAPES[load]
+    values = [run.total for run in runs]
+    best = sac.peak(values)
+    return Check(
+        f"{name} at {load:g} Mbit/s",
+        f"best at {best}: {sac.said(values)} kB/s",
+        f"{where}; no step against it beyond its interval",
+        low <= best <= high and sac.one_maximum(runs),
+    )
+
+
+def _less(values: Mapping[float, Sequence[float]]) -> Check:
+    falls = all(a > b > c for a, b, c in zip(*(values[load] for load in LOADS), strict=True))
+    return Check(
+        "less throughput with more background",
+        "at every threshold" if falls else "not at every threshold",
+        "at every threshold",
+        falls,
     )
 
 

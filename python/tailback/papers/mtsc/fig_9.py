@@ -10,7 +10,7 @@ import polars as pl
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.drawing import curves
-from tailback.papers.mtsc.network import Run, scenario, scheme_of
+from tailback.papers.mtsc.network import Measured, Run, scenario, scheme_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,45 +30,16 @@ def measure(lab: Lab) -> Outcome:
     place = sac.setting(lab.fidelity, 1.05)
     runs = sac.measured(lab, [(place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS])
     values = [run.total for run in runs]
-    best = sac.peak(values)
-    lead = sac.gain(runs[best - 1], runs[-1])
-    checks = (
-        Check(
-            "one maximum, strictly inside",
-            f"{sac.said(values)} kB/s; at {best}",
-            "strictly between 1 and 8, rising before it and falling behind it",
-            1 < best < 8 and sac.turns_once(values),
-        ),
-        Check(
-            "at 8 below the maximum",
-            f"the maximum is {100 * lead.mean:.1f} % ± {100 * lead.half_width:.1f} % above",
-            "by more than the interval",
-            lead.low > 0.0,
-        ),
-    )
-    within = Check(
-        "one maximum, as far as intervals tell",
-        f"{sac.said(values)} kB/s; at {best}",
-        "strictly between 1 and 8; no step against it beyond its interval",
-        1 < best < 8 and sac.one_maximum(runs),
-    )
-    data = pl.DataFrame(
-        [
-            {
-                **sac.against_threshold(theta, run, runs[0]),
-                "raw_kBps": float(run.penalised(0.0).mean()),
-                "loss": run.loss,
-            }
-            for theta, run in zip(sac.THRESHOLDS, runs, strict=True)
-        ]
-    )
+    data = _table(runs)
+    below = _below(runs)
+    checks = (_inside(values), below)
     return Outcome(
         measured={
             "throughput_kBps": dict(zip(sac.THRESHOLDS, values, strict=True)),
             "ci95": dict(zip(sac.THRESHOLDS, data["ci95"].to_list(), strict=True)),
         },
         checks=checks,
-        changed=ChangedTest((within, checks[1]), sac.STEPS),
+        changed=ChangedTest((_inside_beyond_intervals(runs), below), sac.STEPS),
         data=data,
         units={"loss": "fraction"},
         why=sac.why(
@@ -84,6 +55,50 @@ def measure(lab: Lab) -> Outcome:
             "same run. The difference to "
             f"θ = {sac.THRESHOLDS[0]} is taken part by part of runs with the same random streams.",
         ),
+    )
+
+
+def _table(runs: Sequence[Measured]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                **sac.against_threshold(theta, run, runs[0]),
+                "raw_kBps": float(run.penalised(0.0).mean()),
+                "loss": run.loss,
+            }
+            for theta, run in zip(sac.THRESHOLDS, runs, strict=True)
+        ]
+    )
+
+
+def _inside(values: Sequence[float]) -> Check:
+    best = sac.peak(values)
+    return Check(
+        "one maximum, strictly inside",
+        f"{sac.said(values)} kB/s; at {best}",
+        "strictly between 1 and 8, rising before it and falling behind it",
+        1 < best < 8 and sac.turns_once(values),
+    )
+
+
+def _inside_beyond_intervals(runs: Sequence[Measured]) -> Check:
+    values = [run.total for run in runs]
+    best = sac.peak(values)
+    return Check(
+        "one maximum, as far as intervals tell",
+        f"{sac.said(values)} kB/s; at {best}",
+        "strictly between 1 and 8; no step against it beyond its interval",
+        1 < best < 8 and sac.one_maximum(runs),
+    )
+
+
+def _below(runs: Sequence[Measured]) -> Check:
+    lead = sac.gain(runs[sac.peak([run.total for run in runs]) - 1], runs[-1])
+    return Check(
+        "at 8 below the maximum",
+        f"the maximum is {100 * lead.mean:.1f} % ± {100 * lead.half_width:.1f} % above",
+        "by more than the interval",
+        lead.low > 0.0,
     )
 
 
