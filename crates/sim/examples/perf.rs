@@ -24,72 +24,84 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// What sets the scenarios apart.
 struct Plan {
     flows: usize,
+    /// Of the bottleneck, in bit/s.
     rate: u64,
+    /// In packets.
     buffer: u32,
+    /// Rate of the access links, in bit/s.
     access: u64,
+    /// The window's limit, in packets.
     window: f64,
     seconds: f64,
+}
+
+impl Plan {
+    /// The scenario of this name, or the growth series with so many flows.
+    fn of(name: &str) -> Self {
+        let mega = 1_000_000;
+        match name {
+            "P1" => Self {
+                flows: 64,
+                rate: 32 * mega,
+                buffer: 50,
+                access: 100 * mega,
+                window: 1000.0,
+                seconds: 200.0,
+            },
+            "P2" => Self {
+                flows: 1000,
+                rate: 1000 * mega,
+                buffer: 2000,
+                access: 100 * mega,
+                window: 1000.0,
+                seconds: 20.0,
+            },
+            "P3" => Self {
+                flows: 10,
+                rate: 10_000 * mega,
+                buffer: 66_250,
+                access: 10_000 * mega,
+                window: 20_000.0,
+                seconds: 10.0,
+            },
+            "P4" => Self {
+                flows: 18,
+                rate: 100 * mega,
+                buffer: 100,
+                access: 1000 * mega,
+                window: 1000.0,
+                seconds: 50.0,
+            },
+            "S4" => Self {
+                flows: 4,
+                rate: 100 * mega,
+                buffer: 500,
+                access: 1000 * mega,
+                window: 10_000.0,
+                seconds: 60.0,
+            },
+            flows => {
+                let flows: usize = flows
+                    .parse()
+                    .unwrap_or_else(|_| panic!("{flows:?} is neither P1 to P4, S4 nor a number"));
+                let buffer = 2 * flows as u32;
+                Self {
+                    flows,
+                    rate: flows as u64 * mega,
+                    buffer,
+                    access: 100 * mega,
+                    window: 1000.0,
+                    seconds: 20.0,
+                }
+            }
+        }
+    }
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let name = args.first().map_or("P1", String::as_str);
-    let mega = 1_000_000;
-    let mut plan = match name {
-        "P1" => Plan {
-            flows: 64,
-            rate: 32 * mega,
-            buffer: 50,
-            access: 100 * mega,
-            window: 1000.0,
-            seconds: 200.0,
-        },
-        "P2" => Plan {
-            flows: 1000,
-            rate: 1000 * mega,
-            buffer: 2000,
-            access: 100 * mega,
-            window: 1000.0,
-            seconds: 20.0,
-        },
-        "P3" => Plan {
-            flows: 10,
-            rate: 10_000 * mega,
-            buffer: 66_250,
-            access: 10_000 * mega,
-            window: 20_000.0,
-            seconds: 10.0,
-        },
-        "P4" => Plan {
-            flows: 18,
-            rate: 100 * mega,
-            buffer: 100,
-            access: 1000 * mega,
-            window: 1000.0,
-            seconds: 50.0,
-        },
-        "S4" => Plan {
-            flows: 4,
-            rate: 100 * mega,
-            buffer: 500,
-            access: 1000 * mega,
-            window: 10_000.0,
-            seconds: 60.0,
-        },
-        flows => {
-            let flows: usize =
-                flows.parse().unwrap_or_else(|_| panic!("{flows:?} is neither P1 to P4, S4 nor a number"));
-            let buffer = 2 * flows as u32;
-            Plan {
-                flows,
-                rate: flows as u64 * mega,
-                buffer,
-                access: 100 * mega,
-                window: 1000.0,
-                seconds: 20.0,
-            }
-        }
-    };
+    let mut plan = Plan::of(name);
     if let Some(at) = args.iter().position(|arg| arg == "--seconds") {
         plan.seconds = args.get(at + 1).and_then(|text| text.parse().ok()).expect("--seconds takes a number");
     }
