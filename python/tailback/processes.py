@@ -152,7 +152,7 @@ def _no_main() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """Ends this process when the one that made the pool is gone, be it killed: nobody would tell it otherwise."""
+    """Ends this process when the one that made the pool is gone, even if that was killed: nobody would tell it otherwise."""
 
     def watch() -> None:
         parent = multiprocessing.parent_process()

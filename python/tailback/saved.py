@@ -1,4 +1,4 @@
-"""What lies in a folder, be it a result or a sweep. How each is written and read is in the ``store.py`` of its kind."""
+"""What lies in a folder: a result or a sweep. How each is written and read is in the ``store.py`` of its kind."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ impl Slots {
     }
 
     /// Fetches the head of a wire, if there is such a wire, and gives what is kept beside it. Where the wire is empty, another
-    /// slot is fetched, for want of a branch that no processor would foresee.
+    /// slot is fetched, which spares a branch that no processor would foresee.
     #[inline(always)]
     pub fn fetch_head(&self, wire: u32) -> Option<[u32; 3]> {
         let head = self.heads.get(wire as usize)?;

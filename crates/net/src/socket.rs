@@ -28,7 +28,7 @@ pub struct MarkedSocket {
     times: Times,
 }
 
-/// Datagrams of one length, but for the last, that leave at once.
+/// Datagrams of one length, except for the last, that leave at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Train<'a> {
     /// Where to and where from.

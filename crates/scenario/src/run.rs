@@ -155,7 +155,7 @@ impl Run {
     }
 
     /// Goes on for a moment: at most a hundredth of the run, and less where more happens than a fraction of a second
-    /// takes, so that whoever drives the run can show progress and stop it, be its rates ever so absurd.
+    /// takes, so that whoever drives the run can show progress and stop it, however absurd its rates are.
     ///
     /// # Errors
     /// The run has outgrown its budget of memory; the field that takes most is named.

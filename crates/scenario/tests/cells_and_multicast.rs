@@ -36,7 +36,7 @@ fn every_receiver_gets_everything_at_the_slowest_ones_rate() {
     let received = outcome.flows.counts("received_bytes");
     for bytes in &received[1..] {
         let rate = *bytes as f64 * 8.0 / 20.0;
-        // Two Mbit/s but for the start.
+        // Two Mbit/s except at the start.
         assert!((1.85e6..2.0e6).contains(&rate), "{rate}");
     }
     assert_eq!(outcome.links.counts("dropped_packets").iter().sum::<u64>(), 0);

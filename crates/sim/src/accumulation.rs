@@ -323,7 +323,7 @@ mod tests {
         // A step at a bin's end belongs to the next.
         steps.step(at(10), 7, (bin, 4));
         assert_eq!(steps.levels(2, bin), (vec![100, 107], vec![60.0, 107.0]));
-        // What lies behind the last bin takes no memory, be it a million years.
+        // What lies behind the last bin takes no memory, even if it is a million years.
         steps.step(at(u64::MAX / 2_000_000), 7, (bin, 4));
         assert_eq!(steps.bins.len(), 3);
     }

@@ -2,7 +2,7 @@
 //! size and error. Series of round trip times live in `series.rs`.
 //!
 //! A one-way delay is the time between a data packet's leaving its sender and its reaching its receiver (RFC 7679),
-//! undamaged, be it the first copy or not; hosts' clocks agree in a simulator. The variation is the mean of the absolute
+//! undamaged, whether it is the first copy or not; hosts' clocks agree in a simulator. The variation is the mean of the absolute
 //! differences between consecutive arrivals (RFC 5481, inter-packet delay variation). A round trip time is what the
 //! sender's estimator takes as a sample; of several with one acknowledgement the newest.
 //!

@@ -10,7 +10,7 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
-/// With four links each but for those who share theirs, they have 67 000 leaves: more than 2¹⁶.
+/// With four links each, except for those who share theirs, they have 67 000 leaves: more than 2¹⁶.
 const FLOWS: usize = 11_500;
 /// So many flows apart stand those who share.
 const SHARING: usize = 25;

@@ -159,7 +159,7 @@ def oracle(
 
 
 class _Problem(NamedTuple):
-    """What makes a programme, but for its utility."""
+    """What makes a programme, except for its utility."""
 
     incidence: csr_array
     """1 where a link (row) is passed by a flow (column)."""

@@ -80,7 +80,7 @@ def queue(axis: Axes, result: Result, link: str | None) -> None:
 
 
 def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
-    """The delay of each queue, of links whose discipline tells of several and of the others beside them, but for those where
+    """The delay of each queue, of links whose discipline tells of several and of the others beside them, except those where
     hardly anything waits; the axis shows what comes after ``warm_up``."""
     series = [
         (link, name, *thinned(time, 1e3 * delay, _enough(result))[:2])

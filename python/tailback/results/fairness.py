@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 _INSTANT = 0.5e-9
-"""Seconds: simulated time counts nanoseconds, so what is nearer is the same instant, but for the rounding of sums."""
+"""Seconds: simulated time counts nanoseconds, so what is nearer is the same instant, except for the rounding of sums."""
 
 
 def epsilon(result: Result) -> float:

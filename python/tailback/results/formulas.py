@@ -133,7 +133,7 @@ def computed(formulas: Iterable[Formula], columns: Columns, window: float | Floa
 
 def bottleneck(links: Columns, names: Sequence[str], watched: Sequence[str]) -> int:
     """The row of the link that people mean when they name none: the one that dropped most packets; among equals the
-    busiest, be it a host's own; of those the first that has a time series (the names in ``watched``)."""
+    busiest, even if it is a host's own; of those the first that has a time series (the names in ``watched``)."""
     wanted = set(watched)
     ranks = [links[name] for name in ("dropped_overflow_packets", "dropped_early_packets", "utilization")]
     return max(range(len(names)), key=lambda row: (*(rank[row] for rank in ranks), names[row] in wanted, -row))

@@ -146,7 +146,7 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
 
 
 def longest_scale(result: Result, bins: int) -> float:
-    """Seconds: the longest time of which so many bins hold two, but for the rounding of sums."""
+    """Seconds: the longest time of which so many bins hold two, except for the rounding of sums."""
     return 0.5 * result.bin * bins * (1.0 + 1e-12)
 
 

@@ -104,8 +104,8 @@ class Result(Tabular):
 
     @cached_property
     def bottleneck(self) -> str:
-        """The link that people mean when they name none: the one that dropped most packets; among equals the busiest, be it
-        a host's own; of those one that has a time series."""
+        """The link that people mean when they name none: the one that dropped most packets; among equals the
+        busiest, even if it is a host's own; of those one that has a time series."""
         return self._bottleneck_of(self.links)
 
     @cached_property

@@ -29,7 +29,7 @@ _WITHOUT_DELAY: Final = "100 packets"
 
 @dataclass(frozen=True)
 class Link:
-    """What the command line says of the link, as it was written; the two directions are alike but for ``up`` and ``down``."""
+    """What the command line says of the link, as it was written; the two directions are alike except for ``up`` and ``down``."""
 
     rate: str | None = None
     delay: str = "0 ms"

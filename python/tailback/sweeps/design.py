@@ -142,7 +142,7 @@ def _points(points: Any, axes: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]
 
 
 def _many(values: Any) -> bool:
-    """Whether values are those of an axis, be it a list, a range, an array or a column of a data frame."""
+    """Whether values are those of an axis: a list, a range, an array or a column of a data frame."""
     return isinstance(values, list | tuple | range) or (hasattr(values, "__array__") and getattr(values, "ndim", 1) > 0)
 
 

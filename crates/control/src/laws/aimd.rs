@@ -7,7 +7,7 @@ use tailback_core::{Bytes, CongestionEvent, Cx, Feedback, Recovery};
 use super::window::{Counting, Halve, WindowLaw, echo_forbids_growth};
 use crate::parts::ControllerParams;
 
-/// A window that answers congestion as RFC 5681 and RFC 3168 say, but for the factor.
+/// A window that answers congestion as RFC 5681 and RFC 3168 say, except for the factor.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     /// The window, in segments.

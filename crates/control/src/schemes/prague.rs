@@ -22,7 +22,7 @@
 //!
 //! Deviations: packets do not shrink where two of them in 25 ms are more than the rate, that is below 1 Mbit/s (the module
 //! sends down to 150 bytes). RFC 9331 §4.3 asks with SHOULD, not with MUST, that a scheme stay responsive where round trips
-//! have become short for want of a queue; appendix A.1.6 names windows of fractions of a segment as the way. What full
+//! have become short because there is no queue; appendix A.1.6 names windows of fractions of a segment as the way. What full
 //! packets cost is on the page of today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768),
 //! never by flags. Retransmissions are not ECN-capable.
 //!

@@ -1,4 +1,4 @@
-//! BBR version 1, written a second time from what Linux does (`net/ipv4/tcp_bbr.c`), in whole packets as there, but for the
+//! BBR version 1, written a second time from what Linux does (`net/ipv4/tcp_bbr.c`), in whole packets as there, except for the
 //! deviations that the scheme's head names.
 
 use serde_json::json;

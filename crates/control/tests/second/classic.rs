@@ -1,4 +1,4 @@
-//! Schemes that are Reno (RFC 5681, RFC 3465, RFC 3168) but for what they add and keep: DCTCP (RFC 8257), HighSpeed (RFC 3649),
+//! Schemes that are Reno (RFC 5681, RFC 3465, RFC 3168) except for what they add and keep: DCTCP (RFC 8257), HighSpeed (RFC 3649),
 //! Illinois (Liu, Başar and Srikant 2008), Westwood+ (Grieco and Mascolo 2004). The second writings, and their tests.
 
 use serde_json::json;

@@ -216,7 +216,7 @@ struct Receiver {
     timer: f64,
     fresh: bool,
     due: bool,
-    /// A new event left the rate as it was but for rounding: whether it is reported at once is not compared.
+    /// A new event left the rate as it was except for rounding: whether it is reported at once is not compared.
     even: bool,
 }
 

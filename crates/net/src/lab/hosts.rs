@@ -35,7 +35,7 @@ pub(super) fn addresses(flow: FlowId) -> io::Result<(Ipv4Addr, Ipv4Addr)> {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) namespace: Namespace,
-    /// What it dropped before the run for want of room.
+    /// What it dropped before the run because there was no room.
     full: u64,
 }
 

@@ -102,7 +102,7 @@ impl Queue {
         report
     }
 
-    /// Throws away what waits, but for what has no end: how many datagrams, and how many offers among them wanted to be
+    /// Throws away what waits, except what has no end: how many datagrams, and how many offers among them wanted to be
     /// reported.
     pub(crate) fn discard(&mut self) -> (u64, usize) {
         let messages = self.waiting.iter().filter(|waiting| waiting.report).count();

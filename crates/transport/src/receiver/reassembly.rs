@@ -78,7 +78,7 @@ struct Beyond {
     grown: u32,
     /// How many ranges the last report names and how many it was to name at most; `None` where it does not hold any more.
     said: Option<(u8, u8)>,
-    /// The last report, which holds but for `grown` where the range that it names first has grown at its end, as mostly
+    /// The last report, which holds except for `grown` where the range that it names first has grown at its end, as mostly
     /// happens.
     blocks: [LowRange; 4],
 }

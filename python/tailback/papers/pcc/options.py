@@ -37,7 +37,7 @@ STARTS = 80.0
 LONG = 2000
 """Seconds of runs under loss monitoring."""
 END = 500
-"""Seconds: a flow that was never on in the last of a run is suspended; the longest off-time but for good is much shorter."""
+"""Seconds: a flow that was never on in the last of a run is suspended; the longest off-time that ends is much shorter."""
 PROBE, WINDOW = 0.04, 30
 """Seconds between probes, and of each time on and off that loss monitoring compares."""
 FACTOR, ERRORS, TIMES = 1.1, 3, 8

@@ -19,7 +19,7 @@
 //! before. A time-out leaves one packet. A policer is taken for one where two intervals lose 20 % at one rate, unless
 //! `policer` is off. A loss that proves spurious makes it forget the policer, and that the rate had stopped growing.
 //!
-//! Laws: of random loss it bears what a probe at 1.25 makes up for, 20 %, but for its detection of policers. Beside N loss-based
+//! Laws: of random loss it bears what a probe at 1.25 makes up for, 20 %, except for its detection of policers. Beside N loss-based
 //! flows its part of all in flight is `1/2 + 4/(q + BDP)`, `q` the buffer in packets, whatever N: it keeps twice its rate times
 //! the round trip time of ProbeRTT, in which the others keep theirs in flight and nothing else is.
 //!
@@ -139,7 +139,7 @@ pub struct Bbr1 {
     conserving: bool,
     probe_rtt_done: Option<Time>,
     probe_rtt_round: bool,
-    /// Data leaves after the pipe had run empty for want of data.
+    /// Data leaves after the pipe had run empty because there was no data.
     idle_restart: bool,
 }
 

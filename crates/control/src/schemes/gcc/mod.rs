@@ -212,7 +212,7 @@ impl Gcc {
     }
 
     /// Bits per second that arrived: those of the oldest report in the window came before it. Whole ones, as in the source: what
-    /// is equal but for rounding is no increase.
+    /// is equal except for rounding is no increase.
     fn arriving(&self) -> Option<f64> {
         let (first, last) = (self.window.front()?.0, self.window.back()?.0);
         let covered = last.since(first).as_secs_f64();
@@ -328,7 +328,7 @@ mod tests {
         Gcc::new(&config, Bytes::new(1200))
     }
 
-    /// Loss of half of all pulls the rate down; when it is over, loss's part raises it, and pads, but for holds,
+    /// Loss of half of all pulls the rate down; when it is over, loss's part raises it, and pads, except while it holds,
     /// until delay's part decides.
     #[test]
     fn it_pads_while_losss_part_raises_the_rate() {

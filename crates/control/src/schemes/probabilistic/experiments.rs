@@ -254,7 +254,7 @@ mod tests {
         (value - expected).abs() < 1e-12
     }
 
-    /// §4 of the paper, with its numbers in kbit/s; the printed values are exact but for 0.474, printed 0.47.
+    /// §4 of the paper, with its numbers in kbit/s; the printed values are exact except for 0.474, printed 0.47.
     #[test]
     fn the_papers_example() {
         let mut made = Experiments::new(T);
