@@ -1,6 +1,6 @@
 //! BBR, version 1: a rate that follows the largest delivery rate seen and a window that follows it times the smallest
-//! round trip time. The scheme `bbr1`. What happens when is here; the states are in `states.rs`, the path's model in `model.rs`, the
-//! policer's in `policer.rs`, rate and window in `window.rs`.
+//! round trip time. The scheme `bbr1`. What happens when is here; the states are in `states.rs`, the path's model in
+//! `model.rs`, the policer's in `policer.rs`, rate and window in `window.rs`.
 //!
 //! Source: Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016, as Linux has it (`net/ipv4/tcp_bbr.c`); where
 //! the paper and Linux differ, Linux counts. Windows in packets, `BDP = bw · min_rtt`:
