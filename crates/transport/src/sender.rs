@@ -88,7 +88,7 @@ pub struct Sender<C = AnyController, S = AnySource> {
 }
 
 impl<C: Controller, S: Source> Sender<C, S> {
-    /// A sender at rest until [`AppInput::Start`].
+    /// A sender at rest until [`AppInput::Start`](tailback_core::AppInput::Start).
     pub fn new(flow: FlowId, config: impl Into<Arc<StreamConfig>>, controller: C, source: S) -> Self {
         let config: Arc<StreamConfig> = config.into();
         let mut steering =
