@@ -23,7 +23,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     #[inline(always)]
-    pub(super) fn take_ack(&mut self, now: Time, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
+    fn take_ack(&mut self, now: Time, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
         let before = self.recovery.first();
         let Some(mut outcome) = self.recovery.on_ack(now, ack, &self.config) else { return };
         self.counters.acked_packets += self.recovery.first() - before;
@@ -88,7 +88,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     #[cold]
-    pub(super) fn stop(&mut self, now: Time) {
+    fn stop(&mut self, now: Time) {
         self.app.stop(now);
         self.stopped = true;
         self.steering.stop(now);

@@ -24,7 +24,7 @@ impl Said {
 
     /// Whether a directive says the same of all but the rate and its bucket. Mostly both say nothing.
     #[inline]
-    fn is_but_for_rate(&self, directive: &Directive) -> bool {
+    fn is_same_except_rate(&self, directive: &Directive) -> bool {
         let quiet = self.gate.is_open() && self.probe.is_none() && self.media.is_none();
         let stays = directive.gate.is_open() && directive.probe.is_none() && directive.media.is_none();
         quiet && stays
@@ -55,7 +55,7 @@ impl Shaper {
     /// Compares a directive with the last one, and keeps it.
     #[inline(always)]
     pub(crate) fn hear(&mut self, directive: &Directive) -> Heard {
-        let Some(said) = self.said.as_mut().filter(|said| said.is_but_for_rate(directive)) else {
+        let Some(said) = self.said.as_mut().filter(|said| said.is_same_except_rate(directive)) else {
             self.said = Some(Said::of(directive));
             return Heard::News;
         };
