@@ -105,8 +105,9 @@ def _estimate(
     )
 
 
-def _smoothed(found: Spectrum, most: int = 300) -> tuple[Floats, Floats]:
+def _smoothed(found: Spectrum) -> tuple[Floats, Floats]:
     """For the picture: the mean over bands of equal width in logarithms; single frequencies where they are sparse."""
+    most = 300  # Bands, more than a picture shows.
     count = found.frequencies.size
     edges = np.unique(np.round(np.geomspace(1, count + 1, min(most, count) + 1)).astype(np.int64)) - 1
     sizes = np.diff(edges)

@@ -68,8 +68,9 @@ def by_time_scale(
     return pl.DataFrame(rows)
 
 
-def default_times(samples: int, bin: float, count: int = 16) -> list[float]:
-    """Times from one bin, but 100 of them at most, to a hundredth of the series: whole bins, all different.
+def default_times(samples: int, bin: float) -> list[float]:
+    """At most 16 times, evenly spread over logarithms, up to a hundredth of the series: whole bins, all different. The
+    shortest is a bin, or a 3000th of the longest where that is more.
 
     Raises:
         ArgumentError: for fewer than 200 samples.
@@ -77,16 +78,14 @@ def default_times(samples: int, bin: float, count: int = 16) -> list[float]:
     if samples < 200:
         raise ArgumentError(f"series: {samples} samples are not allowed; expected at least 200")
     longest = samples // 100
-    widths = np.unique(np.round(np.geomspace(max(1, longest / 3000), longest, count)).astype(np.int64))
+    widths = np.unique(np.round(np.geomspace(max(1, longest / 3000), longest, 16)).astype(np.int64))
     return [float(width) * bin for width in widths]
 
 
-def _scatter(
-    values: np.ndarray, bin: float, time: float, quantiser: Quantiser, levels: int, *, parts: int = 8
-) -> float:
-    """The half-width of the entropy's 95 % interval; not a number where parts are too short."""
+def _scatter(values: np.ndarray, bin: float, time: float, quantiser: Quantiser, levels: int) -> float:
+    """The half-width of the entropy's 95 % interval, from eight parts of the series; not a number where these are too short."""
     try:
-        found = [predict(part, bin, time, quantiser=quantiser, levels=levels) for part in np.array_split(values, parts)]
+        found = [predict(part, bin, time, quantiser=quantiser, levels=levels) for part in np.array_split(values, 8)]
     except ArgumentError:
         return float("nan")
     return mean_interval([each.table.average_entropy() for each in found]).half_width
