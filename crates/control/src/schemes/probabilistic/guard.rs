@@ -3,7 +3,7 @@
 //!
 //! A flow that sends `r_NA` where TCP would send `r_TCP` survives a period T with probability `r_TCP / r_NA`. The sender
 //! multiplies these up by its own estimate, from what reports say arrived, since the receiver last stopped it. Once an honest
-//! receiver would have let it go on with less than [`SUSPICIOUS`], the sender stops by itself for as long as TCP
+//! receiver would have let it go on with less than `SUSPICIOUS`, the sender stops by itself for as long as TCP
 //! would have needed for what it sent. Its estimate takes every lost packet for a loss event, which makes `r_TCP` too small; so
 //! it is doubled, and a flow that sends up to twice TCP's rate is never suspected.
 
