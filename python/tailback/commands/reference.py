@@ -108,6 +108,7 @@ TITLES: Mapping[str, str] = {
     "SurgeSizes": "Web traffic: which files",
     "SurgeConnection": "Web traffic: connections",
     "VideoControl": "Video: control of the quantiser",
+    "VideoPause": "Video: a pause",
 }
 """Headings that its type's name does not give by itself."""
 QUANTITIES: Mapping[str, str] = {

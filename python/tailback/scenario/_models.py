@@ -3085,6 +3085,16 @@ VideoControl: TypeAlias = Annotated[RateVideoControl | FixedVideoControl, Field(
 """What sets the quantiser."""
 
 
+class VideoPause(Part):
+    """A time in which the camera is off."""
+
+    from_: Annotated[Span, Field(alias="from")]
+    """When it goes off, from the source's start on."""
+
+    to: Span
+    """When it is on again, from the source's start on."""
+
+
 class VideoSource(Part):
     """A video coder, whose quantiser may follow the directed rate."""
 
@@ -3119,6 +3129,9 @@ class VideoSource(Part):
 
     control: VideoControl = RateVideoControl()
     """What sets the quantiser. Default the directed rate."""
+
+    pauses: Sequence[VideoPause] = ()
+    """Times without frames, in order; the film goes on meanwhile. Default none."""
 
 
 class VoiceSource(Part):
@@ -4120,6 +4133,7 @@ __all__ = [
     "VegasK",
     "Victim",
     "VideoControl",
+    "VideoPause",
     "VideoSource",
     "VirtualClockQueue",
     "Vivace",

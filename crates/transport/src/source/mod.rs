@@ -34,5 +34,5 @@ pub use pushed::Pushed;
 pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
 pub use surge::{Surge, SurgeConfig, SurgeConnection, SurgeSizes};
 pub use tailback_core::{Distribution, Quantity};
-pub use video::{Video, VideoConfig, VideoControl};
+pub use video::{Video, VideoConfig, VideoControl, VideoPause};
 pub use voice::{Voice, VoiceConfig};

@@ -55,6 +55,16 @@ fn share() -> f64 {
     0.95
 }
 
+/// A time in which the camera is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VideoPause {
+    /// When it goes off, from the source's start on.
+    pub from: Span,
+    /// When it is on again, from the source's start on.
+    pub to: Span,
+}
+
 /// A video coder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -79,6 +89,9 @@ pub struct VideoConfig {
     pub scene_spread: f64,
     /// What sets the quantiser. Default the directed rate.
     pub control: VideoControl,
+    /// Times without frames, in order; the film goes on meanwhile. Default none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<VideoPause>,
 }
 
 impl Default for VideoConfig {
@@ -94,6 +107,7 @@ impl Default for VideoConfig {
             scene_chance: 0.08,
             scene_spread: 0.35,
             control: VideoControl::Rate { share: share() },
+            pauses: Vec::new(),
         }
     }
 }
@@ -129,6 +143,15 @@ impl SourceKind for VideoConfig {
                 control.require(quantiser(value), "quantiser", value, "1 to 31");
             }
         });
+        let mut earliest = Span::ZERO;
+        for (index, pause) in self.pauses.iter().enumerate() {
+            let field = |end| format!("pauses[{index}].{end}");
+            let allowed = format_args!("at least {earliest}, where the pause before it ends");
+            checker.require(pause.from >= earliest, &field("from"), pause.from, allowed);
+            let allowed = format_args!("more than {}, where the pause begins", pause.from);
+            checker.require(pause.to > pause.from, &field("to"), pause.to, allowed);
+            earliest = pause.to;
+        }
     }
 
     fn build(&self) -> BoxedSource {
@@ -224,6 +247,12 @@ impl Video {
         self.began + Span::from_secs_f64(self.frame as f64 / self.config.frame_rate)
     }
 
+    /// Whether the camera is off when the next frame is due.
+    fn is_off(&self) -> bool {
+        let (due, began) = (self.due(), self.began);
+        self.config.pauses.iter().any(|pause| due >= began + pause.from && due < began + pause.to)
+    }
+
     /// The bits of a frame of this complexity at this place; `None` to skip it.
     fn code(&mut self, place: usize, complexity: f64) -> Option<f64> {
         let share = match self.config.control {
@@ -275,9 +304,12 @@ impl Source for Video {
     fn take_offer(&mut self, now: Time, _: &mut Stream) -> Option<Offer> {
         while self.next.is_some_and(|due| due <= now) {
             let place = (self.frame % self.kinds.len() as u64) as usize;
-            let factor = self.film.as_mut()?.next(place == 0, &self.config);
+            let (off, factor) = (self.is_off(), self.film.as_mut()?.next(place == 0, &self.config));
             self.frame += 1;
             self.next = Some(self.due());
+            if off {
+                continue;
+            }
             let complexity = factor * self.mean[place];
             let Some(bits) = self.code(place, complexity) else {
                 continue;
@@ -401,6 +433,35 @@ mod tests {
         // An I frame's part of a group of half a second is 5/19; twice that at the most, with r on top.
         let target = 0.95 * 1.5e6 / 8.0 * 0.5 * 5.0 / 19.0;
         assert!(largest < 2.0 * target, "{largest} for {target}");
+    }
+
+    #[test]
+    fn a_pause_has_no_frames_and_changes_none_behind_it() {
+        let fixed = VideoConfig {
+            control: VideoControl::Fixed { quantiser: 8.0 },
+            scene_chance: 0.3,
+            ..VideoConfig::default()
+        };
+        let pause = VideoPause { from: Span::from_secs(1), to: Span::from_secs(3) };
+        let paused = VideoConfig { pauses: vec![pause], ..fixed.clone() };
+        let (whole, parts) =
+            (coded(&fixed, 120, |_| AppHint::default()), coded(&paused, 120, |_| AppHint::default()));
+        // 24 frames per second: the frames due at 1 s and later, and before 3 s, are missing.
+        assert_eq!(parts, [&whole[..24], &whole[72..]].concat());
+    }
+
+    #[test]
+    fn pauses_are_in_order_and_last() {
+        let complaints = |from, to| {
+            let second = VideoPause { from: Span::from_secs(from), to: Span::from_secs(to) };
+            let first = VideoPause { from: Span::from_secs(1), to: Span::from_secs(3) };
+            let mut checker = Checker::new();
+            VideoConfig { pauses: vec![first, second], ..VideoConfig::default() }.check(&mut checker);
+            checker.finish().err().map(|found| found.iter().map(|one| one.field.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(complaints(3, 4), None);
+        assert_eq!(complaints(2, 4), Some(vec!["pauses[1].from".to_owned()]));
+        assert_eq!(complaints(4, 4), Some(vec!["pauses[1].to".to_owned()]));
     }
 
     #[test]
