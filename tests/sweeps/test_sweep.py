@@ -146,6 +146,17 @@ def test_round_trips_of_a_flow_are_those_of_numpy() -> None:
             assert got == (pytest.approx(expected) if known.size else expected)
 
 
+def test_runs_with_and_without_round_trips_stand_in_one_table(base: tb.Scenario) -> None:
+    # Streams measure round trips; a call hears of its packets by reports, and has none.
+    call = tb.flows(1, "nada", "video", name="call")
+    one, both = (base.with_flows(*groups) for groups in ([call], [call, tb.flows(1, "sack")]))
+    named = [one.replace(name="one", delays=True), both.replace(name="both", delays=True)]
+    found = tb.sweep(named, jobs=1, cache=False).flows
+    assert found["flow"].to_list() == ["call", "call", "sack"]
+    assert found["rtt_p95"][:2].to_list() == [None, None]
+    assert found["rtt_p95"][2] == both.replace(delays=True).run().flows["rtt_p95"][1] > 0.02
+
+
 def test_completion_times_of_a_sweep_are_those_of_its_runs_after_warm_up() -> None:
     # Until the link becomes faster, before warm-up ends, files take very much longer.
     faster = [{"at": "4 s", "rate": "10 Mbit/s"}]

@@ -16,7 +16,7 @@ import pydantic_core
 from tailback import _core
 from tailback.errors import StorageError, refused
 
-FORMAT = 5
+FORMAT = 6
 """Raised when records of older versions no longer say what newer ones expect."""
 
 

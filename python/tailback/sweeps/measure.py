@@ -56,8 +56,10 @@ def measured(raw: _core.Result, window: float, after: float, warm_up: float) -> 
     late = np.asarray(raw.times) > after
     flows = {name: _list(column) for name, column in raw.flows_measured.items()}
     sampled = round_trips(raw, late)
-    if np.isfinite(np.asarray(raw.flows_measured["rtt_p95_seconds"], dtype=np.float64)).any():
-        del sampled["rtt_p95"]  # The run has recorded it from all samples, not one per bin.
+    # One column, whatever was recorded: runs of one sweep may differ in it, and their columns are put below one another.
+    by_bins = sampled.pop("rtt_p95")
+    if not np.isfinite(np.asarray(raw.flows_measured["rtt_p95_seconds"], dtype=np.float64)).any():
+        flows["rtt_p95_seconds"] = by_bins  # Where the run has recorded it, it is from all samples, not one per bin.
     flows |= sampled | _messages_of_flows(raw, warm_up, len(sampled["mean_rtt"]))
     links = raw.links_measured
     shown = ~np.asarray(links["is_access"]) | (np.asarray(links["dropped_packets"]) > 0)
