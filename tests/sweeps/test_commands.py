@@ -220,6 +220,18 @@ def test_metrics_that_there_are_none_of_are_refused_before_anything_runs(folder:
     assert not (folder / "cache").exists()
 
 
+def test_competing_flows_keep_their_scheme(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB.replace("cubic", "sack", 1))  # The long flows' alone.
+    line = "tailback compare reno vegas --over web.toml --seeds 2"
+    tailback(f"{line} --in-place-of sack --out one")
+    ran = tb.Runs.load(folder / "one").flows.select("group", "scheme", "flow_scheme").unique()
+    assert set(ran.filter(group="mice")["flow_scheme"]) == {"cubic"}
+    others = ran.filter(group="long")
+    assert others["flow_scheme"].to_list() == others["scheme"].to_list()
+    said = tailback(f"{line} --in-place-of nada", status=1)
+    assert "in_place_of: 'nada' is not allowed; expected a scheme that a flow has: sack, cubic" in said
+
+
 def test_a_change_that_does_not_fit_one_of_several_files_names_it(folder: Path) -> None:
     (folder / "web.toml").write_text(WEB)
     over = "--over web.toml --over examples/dumbbell.toml"

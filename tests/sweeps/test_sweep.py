@@ -37,6 +37,17 @@ def runs(base: tb.Scenario, tmp_path_factory: pytest.TempPathFactory) -> tb.Runs
     return base.sweep(buffer=["10 packets", "40 packets"], seeds=4, jobs=2, cache=tmp_path_factory.mktemp("runs"))
 
 
+def test_a_scheme_may_take_the_place_of_one_alone(base: tb.Scenario) -> None:
+    first, *_ = variants = grid(base, {"scheme": ["sack", {"name": "vegas", "alpha": 3}]}, in_place_of="reno")
+    assert first.scenario is not None
+    assert [variant.labels["scheme"] for variant in variants] == ["sack", "vegas (alpha 3)"]
+    assert [flow["scheme"] for flow in first.scenario.to_dict()["flows"]] == ["sack", "cubic"]
+    there = grid(first.scenario, {"scheme": ["sack"]})[0].scenario
+    assert there is not None and [flow["scheme"] for flow in there.to_dict()["flows"]] == ["sack", "sack"]
+    with pytest.raises(tb.ScenarioError, match="in_place_of: 'nada' is not allowed; .*: reno, cubic"):
+        tb.compare(["sack"], base, in_place_of="nada")
+
+
 def test_a_grid_has_every_combination_in_order(base: tb.Scenario) -> None:
     variants = grid(base, {"buffer": ["10 packets", "20 packets"], "rate": ["5 Mbit/s", "6 Mbit/s"], "delay": "5 ms"})
     assert [tuple(variant.labels.values()) for variant in variants] == [

@@ -112,6 +112,16 @@ def compare(
         typer.Argument(help="Schemes, by name or as JSON tables.", metavar="SCHEME…", autocompletion=complete.schemes),
     ],
     over: Annotated[list[Path], typer.Option("--over", help="A scenario in TOML. Repeatable.", metavar="FILE")],
+    in_place_of: Annotated[
+        str | None,
+        typer.Option(
+            "--in-place-of",
+            metavar="SCHEME",
+            help="Only flows of this scheme get the others; competing flows keep theirs.",
+            show_default="all flows get them",
+            autocompletion=complete.schemes,
+        ),
+    ] = None,
     changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each scheme in each scenario.")] = 5,
     jobs: Jobs = None,
@@ -133,7 +143,7 @@ def compare(
     how = How(
         changes or [], seeds, jobs, out, cache, as_json=json, command=typed(), memory=memory, metrics=metric or []
     )
-    raise typer.Exit(compare_schemes(schemes, over, how))
+    raise typer.Exit(compare_schemes(schemes, over, how, in_place_of))
 
 
 def shrink(

@@ -71,9 +71,10 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     return _finish(runs, Path("out") / f"{file.stem}-sweep", how, differences="")
 
 
-def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> int:
-    """Compares schemes over scenarios; 1 where a run failed."""
+def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How, in_place_of: str | None = None) -> int:
+    """Compares schemes over scenarios, in place of all flows' own or of one; 1 where a run failed."""
     from tailback.sweeps import compare
+    from tailback.sweeps.design import made
 
     _check_metrics(how.metrics)
     bases = [read_changed(file, how.changes, one_of_many=len(files) > 1) for file in files]
@@ -81,10 +82,11 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> 
     chosen = [scheme_of(scheme) for scheme in schemes]
     for base in named:
         for scheme in chosen:
-            base.replace(scheme=scheme)  # What makes no sense shows before anything is run.
+            made(base, {"scheme": scheme}, in_place_of)  # What makes no sense shows before anything is run.
     with stoppable(_left(how.cache)):
         over = named if len(named) > 1 else named[0]
-        runs = compare(chosen, over, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory)
+        options = {"jobs": how.jobs, "cache": how.cache, "memory": how.memory, "in_place_of": in_place_of}
+        runs = compare(chosen, over, seeds=how.seeds, **options)
     usual = Path("out") / (f"{files[0].stem}-compare" if len(files) == 1 else "compare")
     return _finish(runs, usual, how, differences="scheme" if len(chosen) > 1 else "")
 

@@ -28,7 +28,12 @@ class Variant:
     """Why they make none."""
 
 
-def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, Any]] | None = None) -> list[Variant]:
+def grid(
+    base: Scenario,
+    axes: Mapping[str, Any],
+    points: Sequence[Mapping[str, Any]] | None = None,
+    in_place_of: str | None = None,
+) -> list[Variant]:
     """Every combination of the axes' values, the last axis changing fastest.
 
     Args:
@@ -36,6 +41,8 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
         axes: values by field, named as in :meth:`Scenario.replace`. A list is an axis; a single value holds for all.
             The field ``flows`` takes groups of flows: ``flows=[[tb.flows(2, "reno")], [tb.flows(2, "cubic")]]``.
         points: combinations of fields that change together, crossed with the axes.
+        in_place_of: the name of the scheme that values of ``scheme`` replace; flows of other schemes keep theirs. All flows
+            by default.
 
     Raises:
         ScenarioError: where an axis is empty, a scheme or another name is unknown, two combinations make the same scenario,
@@ -52,7 +59,7 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
     for fields in chosen:
         labels = {name: label(value) for name, value in fields.items() if name in varying}
         try:
-            variants.append(Variant(labels, _made(base, fields)))
+            variants.append(Variant(labels, made(base, fields, in_place_of)))
         except ScenarioError as error:
             first = first or error
             unknown |= {str(problem): problem for problem in error.problems if _is_unknown_name(problem)}
@@ -163,9 +170,30 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0 else value
 
 
-def _made(base: Scenario, fields: Mapping[str, Any]) -> Scenario:
+def made(base: Scenario, fields: Mapping[str, Any], in_place_of: str | None = None) -> Scenario:
+    """The scenario with these values; ``in_place_of`` as in :func:`grid`.
+
+    Raises:
+        ScenarioError: where they make no sense, or no flow has the scheme ``in_place_of``.
+    """
     others = dict(fields)
     if "flows" in others:
         groups = others.pop("flows")
         base = base.with_flows(*([groups] if isinstance(groups, Flow) else groups))
+    if in_place_of is not None and "scheme" in others:
+        scheme = others.pop("scheme")
+        others |= {f"flows[{place}].scheme": scheme for place in _places(base, in_place_of)}
     return base.replace(**others)
+
+
+def _places(base: Scenario, scheme: str) -> list[int]:
+    """Which groups of flows have a scheme of this name."""
+    names = [_name(flow["scheme"]) for flow in base.to_dict().get("flows", ())]
+    if scheme not in names:
+        there = ", ".join(dict.fromkeys(names)) or "none"
+        raise ScenarioError([Problem("in_place_of", repr(scheme), f"a scheme that a flow has: {there}")], base.name)
+    return [place for place, name in enumerate(names) if name == scheme]
+
+
+def _name(scheme: str | Mapping[str, Any]) -> str:
+    return scheme if isinstance(scheme, str) else str(scheme.get("part") or scheme["name"])

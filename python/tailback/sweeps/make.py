@@ -44,6 +44,7 @@ def sweep(
     cache: bool | str | Path = True,
     progress: bool | Progress = True,
     memory: str | int | None = None,
+    in_place_of: str | None = None,
     **axes: Any,
 ) -> Runs:
     """Runs every combination of the values of ``axes``, with every seed.
@@ -60,6 +61,8 @@ def sweep(
         progress: whether a bar is shown when it takes longer than two seconds, or a function to tell.
         memory: what the runs may take together, ``"4 GB"``; half of what this process can have by default. Processes
             share it equally.
+        in_place_of: the scheme that values of ``scheme`` replace: ``in_place_of="nada"`` leaves flows of other schemes, such
+            as competing TCP, as they are. All flows by default.
         axes: values by field, as in :meth:`Scenario.replace`: ``buffer=["25 packets", "1 BDP"]``. Fields that are
             reached by a path are written ``**{"flows[0].scheme.beta": [0.5, 0.7]}``.
 
@@ -72,7 +75,7 @@ def sweep(
         StorageError: where the cache cannot be written.
     """
     _check_options(jobs, executor, progress)
-    variants = _variants(base, axes, points)
+    variants = _variants(base, axes, points, in_place_of)
     first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
     return run_all(
         variants,
@@ -94,11 +97,13 @@ def compare(
 ) -> Runs:
     """Every scheme in place of the flows' own, in every scenario, with the same seeds.
 
+        tb.compare(["nada", "gcc"], tb.Scenario.from_toml("examples/rfc8867/5.6.toml"), in_place_of="nada")
+
     Args:
         schemes: by name or with parameters.
         over: scenarios, told apart by their names.
         seeds: as in :func:`sweep`.
-        options: further axes and options of :func:`sweep`.
+        options: further axes and options of :func:`sweep`, such as ``in_place_of``.
 
     Raises:
         ScenarioError: where there is no such scheme, or as for :func:`sweep`; nothing is run then.
@@ -212,10 +217,13 @@ def _check_options(jobs: Any, executor: Any, progress: Any) -> None:
 
 
 def _variants(
-    base: Scenario | Sequence[Scenario], axes: Mapping[str, Any], points: Sequence[Mapping[str, Any]] | None
+    base: Scenario | Sequence[Scenario],
+    axes: Mapping[str, Any],
+    points: Sequence[Mapping[str, Any]] | None,
+    in_place_of: str | None,
 ) -> list[Variant]:
     if isinstance(base, Scenario):
-        return grid(base, axes, points)
+        return grid(base, axes, points, in_place_of)
     if isinstance(base, str | Path | Mapping) or not all(isinstance(each, Scenario) for each in base):
         allowed = "a Scenario or a list of them; Scenario.from_toml reads one from a file"
         raise ScenarioError([Problem("scenario", repr(base), allowed)], "sweep")
@@ -223,7 +231,7 @@ def _variants(
     return [
         Variant({"scenario": name, **variant.labels}, variant.scenario, variant.error)
         for name, scenario in zip(named, base, strict=True)
-        for variant in grid(scenario, axes, points)
+        for variant in grid(scenario, axes, points, in_place_of)
     ]
 
 
