@@ -87,6 +87,10 @@ home: $(STAMPS)/core ## A household under five pairs of queues on four access li
 queues: $(STAMPS)/core ## Disciplines under the scenarios of RFC 7928, into docs/howto/evaluate-queue.md; ARGS=--quick for a look, in out/queues
 	$(BIN)/python -m tools.write_queues $(ARGS)
 
+.PHONY: media
+media: $(STAMPS)/core ## RFC 8867's test cases under three schemes for media, into docs/howto/evaluate-media.md; ARGS=--quick for a look, in out/media
+	$(BIN)/python -m tools.write_media $(ARGS)
+
 .PHONY: tdqm
 tdqm: $(STAMPS)/core ## The items of TDQM and TCP Newark and the experiments beside them, into docs/tdqm.md
 	$(BIN)/python -m tools.write_tdqm

@@ -41,6 +41,20 @@ def test_a_halving_is_a_smoothness_of_a_half(result: tb.Result) -> None:
     assert dynamics.aggressiveness(made, "a") == pytest.approx(1e6)
 
 
+def test_a_rate_is_steady_after_its_last_window_outside(result: tb.Result) -> None:
+    per = round(1.0 / result.bin)
+    seconds = [9.0, 9, 2, 4, 6, 5, 5, 5, 5, 5]
+    made = made_up(result, {"a": [1e6 * rate for rate in seconds for _ in range(per)]})
+    # From 2 s on: 4 lies within a fifth of 5, where 2 does not; so does 6.
+    assert dynamics.steady_after(made, "a", 2, 10) == pytest.approx(1.0)
+    assert dynamics.steady_after(made, "a", 2, 10, tolerance=0.19) == pytest.approx(3.0)
+    assert dynamics.steady_after(made, "a", 6, 10) == 0.0
+    assert np.isnan(dynamics.steady_after(made, "a", 0, 3))
+    assert dynamics.windows(made, "a", 1, 4).tolist() == pytest.approx([9e6, 2e6, 4e6])
+    with pytest.raises(ValueError, match="until: 3 is not allowed"):
+        dynamics.steady_after(made, "a", 2, 3)
+
+
 def test_responsiveness_counts_round_trips_to_half_the_rate(result: tb.Result) -> None:
     made = made_up(result, {"a": [8e6] * 20 + [7e6, 6e6, 5e6, 4e6, 3e6], "b": [8e6] * 25})
     assert dynamics.responsiveness(made, "a", 20 * result.bin) == pytest.approx(4.0)

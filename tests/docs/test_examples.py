@@ -47,6 +47,7 @@ ELSEWHERE = {
         ("make queues", "make queues ARGS=--quick"),
         "takes minutes of all cores; tests/test_queues.py runs every scenario under one queue",
     ),
+    "make media": "takes a minute of all cores; tests/test_media_cases.py builds every row and runs some",
     ".venv/bin/tailback reproduce mtsc/fig-5": "takes a minute of all cores; tests/test_papers.py does it with fewer packets",
     "cargo run --example custom_scheme": "the tests of Rust build this example and run what it runs",
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",

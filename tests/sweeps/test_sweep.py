@@ -43,8 +43,9 @@ def test_a_scheme_may_take_the_place_of_one_alone(base: tb.Scenario) -> None:
     assert [variant.labels["scheme"] for variant in variants] == ["sack", "vegas (alpha 3)"]
     assert [flow["scheme"] for flow in first.scenario.to_dict()["flows"]] == ["sack", "cubic"]
     there = grid(first.scenario, {"scheme": ["sack"]})[0].scenario
-    assert there is not None and [flow["scheme"] for flow in there.to_dict()["flows"]] == ["sack", "sack"]
-    with pytest.raises(tb.ScenarioError, match="in_place_of: 'nada' is not allowed; .*: reno, cubic"):
+    assert there is not None
+    assert [flow["scheme"] for flow in there.to_dict()["flows"]] == ["sack", "sack"]
+    with pytest.raises(tb.ScenarioError, match=r"in_place_of: 'nada' is not allowed; .*: reno, cubic"):
         tb.compare(["sack"], base, in_place_of="nada")
 
 

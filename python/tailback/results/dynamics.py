@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tailback.results.result import Result
 
 SCALES = (0.2, 1.0, 5.0, 20.0)
-"""Seconds: the media window and the three fairness windows of RFC 8868 §3.1."""
+"""Seconds: the media window and the three fairness windows of RFC 8868 §3."""
 SEGMENT = 1500
 """Bytes: the unit of tcpeval's convergence times."""
 
@@ -132,6 +132,51 @@ def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.
     start = float(result.flows.filter(pl.col("flow") == flow)["start"][0])
     near = (ends > start) & (np.abs(rates - share) <= tolerance * share)
     return float(ends[near][0] - start) if near.any() else float("nan")
+
+
+def steady_after(
+    result: Result, flow: str, since: float, until: float, *, tolerance: float = 0.2, window: float = 1.0
+) -> float:
+    """Seconds from a change at ``since`` (of the capacity, or of who is there) until a flow's rate is stable, which RFC 8868
+    §3 calls convergence time and leaves open: until from there on, its goodput in every window of ``window`` seconds lies
+    within ``tolerance`` (relative) of its mean over the second half of the time until ``until``, when the next change comes.
+    Not a number where the last window lies outside.
+
+    Args:
+        result: of a run whose flow has a time series.
+        flow: its name.
+        since: seconds since the start of the run.
+        until: seconds since the start of the run.
+        tolerance: relative to that mean.
+        window: seconds; whole bins.
+
+    Raises:
+        KeyError: for a flow without a time series.
+        ValueError: where there are not two windows between ``since`` and ``until``.
+    """
+    rates = windows(result, flow, since, until, window)
+    if rates.size < 2:
+        raise refused("until", until, f"seconds, at least two windows of {window:g} s after {since:g}")
+    usual = rates[rates.size // 2 :].mean()
+    outside = np.flatnonzero(np.abs(rates - usual) > tolerance * usual)
+    if not outside.size:
+        return 0.0
+    return float("nan") if outside[-1] == rates.size - 1 else float(outside[-1] + 1) * window
+
+
+def windows(result: Result, flow: str, since: float, until: float, window: float = 1.0) -> NDArray[np.float64]:
+    """A flow's mean goodput in bit/s in successive windows of ``window`` seconds between two times; what is left at the end
+    is left out.
+
+    Raises:
+        KeyError: for a flow without a time series.
+    """
+    series = result.series(flow=flow)
+    ends, half = series["time"].to_numpy(), 0.5 * result.bin
+    rates = series["goodput"].to_numpy()[(ends > since + half) & (ends < until + half)]
+    per = max(round(window / result.bin), 1)
+    means: NDArray[np.float64] = rates[: rates.size // per * per].reshape(-1, per).mean(axis=1)
+    return means
 
 
 def _per_round_trip(result: Result, flow: str) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ def epsilon(result: Result) -> float:
 
 def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
     """Jain's index of the watched flows' goodputs in successive windows of ``window`` seconds, from the start of the
-    run (RFC 8868 §3.1 asks for 1, 5 and 20 s). A flow takes part from its start on; windows in which fewer than two
+    run (RFC 8868 §3 asks for 1, 5 and 20 s). A flow takes part from its start on; windows in which fewer than two
     flows were there, or nobody received anything, are left out.
 
     Returns:
