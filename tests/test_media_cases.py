@@ -247,5 +247,7 @@ def test_a_look_leaves_the_documentation_as_it_is(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     write_media.main()
     assert before == {file: file.read_bytes() for file in before}
-    assert "1.00 ± 0.10" in (tmp_path / "out" / "media" / "howto" / "evaluate-media.md").read_text(encoding="utf-8")
+    assert "1.00\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.10" in (
+        tmp_path / "out" / "media" / "howto" / "evaluate-media.md"
+    ).read_text(encoding="utf-8")
     assert (tmp_path / "out" / "media" / "_static" / "media-shares.svg").exists()

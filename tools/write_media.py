@@ -21,8 +21,11 @@ MARKS = ("<!-- measured, written by make media -->", "<!-- end of measured -->")
 
 TABLES = {
     "Rate of a call's video, and packets of it that were lost:": {"rate": "Mbit/s", "lost": "lost, %"},
-    "One-way delay, median and 95th percentile:": {"delay_p50": "50 %, ms", "delay_p95": "95 %, ms"},
-    "Time after a change until the rate is stable, and largest rate over least:": {"steady": "s", "ratio": "ratio"},
+    "One-way delay, median and 95th percentile:": {"delay_p50": "median, ms", "delay_p95": "95 %, ms"},
+    "Time after a change until the rate is stable, and largest rate over least:": {
+        "steady": "stable, s",
+        "ratio": "ratio",
+    },
 }
 """What each table tells, by the measures in it and what their columns are called."""
 
@@ -33,7 +36,9 @@ def cell(mean: float, half_width: float) -> str:
         return ""
     digits = 0 if mean >= 20 else 1 if mean >= 3 else 2
     said = f"{mean:.{digits}f}"
-    return said if not math.isfinite(half_width) else f"{said} ± {half_width:.{digits}f}"
+    return (
+        said if not math.isfinite(half_width) else f"{said}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{half_width:.{digits}f}"
+    )
 
 
 def rows(table: pl.DataFrame, measures: dict[str, str]) -> str:
