@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailback_core::{Checker, Controller, FieldError, Span};
 
 use crate::link::LinkConfig;
+use crate::looks::look;
+use crate::members::Members;
 use crate::parts::SchemeConfig;
 use crate::record::Which;
 use crate::scenario::Scenario;
@@ -69,12 +71,13 @@ fn flows(scenario: &Scenario, checker: &mut Checker) {
 }
 
 fn aggregates(scenario: &Scenario, checker: &mut Checker) {
-    let mut names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let members = Members::new(&scenario.flows);
+    let mut names: BTreeSet<&str> = BTreeSet::new();
     for (index, aggregate) in scenario.aggregates.iter().enumerate() {
         checker.within(format!("aggregates.[{index}]"), |checker| {
             aggregate.check(checker);
             let name = aggregate.name.as_str();
-            let is_new = names.insert(name) && !scenario.flows.iter().any(|flow| flow.has_member(name));
+            let is_new = names.insert(name) && !members.knows(name);
             let allowed = "a name that no flow, group or other aggregate has";
             checker.require(is_new, "name", format_args!("{name:?}"), allowed);
         });
@@ -188,10 +191,15 @@ fn nothing_limits(scenario: &Scenario, checker: &mut Checker) {
 
 /// Members of one group must not be called like another group: `a` of two flows and a group `a-1`.
 fn member_names(scenario: &Scenario, checker: &mut Checker) {
-    let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let members = Members::new(&scenario.flows);
+    let mut clashes: BTreeMap<&str, &str> = BTreeMap::new();
+    for name in members.groups() {
+        if let Some(group) = members.of_several(name) {
+            clashes.entry(&group.name).or_insert(name);
+        }
+    }
     for (index, flow) in scenario.flows.iter().enumerate() {
-        let clash = names.iter().find(|name| flow.count > 1 && flow.has_member(name));
-        if let Some(clash) = clash {
+        if let Some(clash) = clashes.get(flow.name.as_str()) {
             let allowed = format!("a name whose members are not called {clash:?}, as another group is");
             checker.require(false, &format!("flows[{index}].name"), format_args!("{:?}", flow.name), allowed);
         }
@@ -200,32 +208,39 @@ fn member_names(scenario: &Scenario, checker: &mut Checker) {
 
 fn recorded(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     if let Which::Named(names) = &scenario.record.flows {
+        let members = Members::new(&scenario.flows);
         let aggregates = || scenario.aggregates.iter().map(|aggregate| aggregate.name.as_str());
-        let known: Vec<&str> =
-            scenario.flows.iter().map(|flow| flow.name.as_str()).chain(aggregates()).collect();
-        let is_flow = |name: &str| {
-            let mut flows = scenario.flows.iter();
-            flows.any(|flow| flow.name == name || flow.has_member(name))
-                || aggregates().any(|known| known == name)
-        };
-        for (index, name) in names.iter().enumerate() {
-            let allowed = format_args!("the name of a flow, group or aggregate: {}", some_of(&known, name));
-            checker.require(is_flow(name), &format!("flows[{index}]"), format_args!("{name:?}"), allowed);
-        }
+        let others: BTreeSet<&str> = aggregates().collect();
+        let known = || scenario.flows.iter().map(|flow| flow.name.as_str()).chain(aggregates()).collect();
+        let is_known = |name: &str| members.knows(name) || others.contains(name);
+        all_known("flows", (names, "the name of a flow, group or aggregate"), is_known, known, checker);
     }
     if let Which::Named(names) = &scenario.record.links {
-        let known: Vec<_> = network.links.iter().map(|link| network.link_name(link)).collect();
-        let known: Vec<_> = known.iter().map(String::as_str).collect();
-        for (index, name) in names.iter().enumerate() {
-            let allowed = format_args!("the name of a link: {}", some_of(&known, name));
-            let ok = known.contains(&name.as_str());
-            checker.require(ok, &format!("links[{index}]"), format_args!("{name:?}"), allowed);
-        }
+        let links: Vec<_> = network.links.iter().map(|link| network.link_name(link)).collect();
+        let sorted: BTreeSet<&str> = links.iter().map(String::as_str).collect();
+        let known = || links.iter().map(String::as_str).collect();
+        let is_known = |name: &str| sorted.contains(name);
+        all_known("links", (names, "the name of a link"), is_known, known, checker);
+    }
+}
+
+/// Complains about each of these names that is not known, and only then looks for the nearest of all that are.
+fn all_known<'a>(
+    field: &str,
+    (names, what): (&[String], &str),
+    is_known: impl Fn(&str) -> bool,
+    known: impl Fn() -> Vec<&'a str>,
+    checker: &mut Checker,
+) {
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| !is_known(name)) {
+        let allowed = format_args!("{what}: {}", some_of(&known(), name));
+        checker.require(false, &format!("{field}[{index}]"), format_args!("{name:?}"), allowed);
     }
 }
 
 /// The nearest known name, then a few of all.
 pub(crate) fn some_of(known: &[&str], name: &str) -> String {
+    known.iter().for_each(|_| look());
     let hint = tailback_core::check::nearest(name, known.iter().copied());
     let hint = hint.map(|hint| format!("{hint:?} (the nearest name); ")).unwrap_or_default();
     let shown: Vec<_> = known.iter().take(12).map(|name| format!("{name:?}")).collect();

@@ -6,6 +6,7 @@ use tailback_control::{AnyController, ControllerParams, Needs, Parts, Reliabilit
 use tailback_core::{Bytes, Checker, Span};
 use tailback_transport::EcnMode;
 
+use crate::looks::look;
 use crate::parts::{DatagramConfig, ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::spread::Draw;
 use tailback_core::Choice;
@@ -92,6 +93,7 @@ impl FlowConfig {
 
     /// Whether one of the group's members has this name.
     pub fn has_member(&self, name: &str) -> bool {
+        look();
         if self.count == 1 {
             return name == self.name;
         }

@@ -1,9 +1,11 @@
 //! Names of groups of flows that a scenario leaves out: the scheme's, with a number where another group has it already. Which
 //! names are allowed is said in `flow`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+
+use crate::looks::look;
 
 /// The scenario with a name for every group of flows; the value itself where nothing lacks.
 pub(crate) fn filled(value: &Value) -> Option<Value> {
@@ -14,11 +16,18 @@ pub(crate) fn filled(value: &Value) -> Option<Value> {
     }
     let named = |group: &Value| group.get("name").and_then(Value::as_str).map(str::to_owned);
     let mut used: BTreeSet<String> = groups.iter().filter_map(named).collect();
-    let mut filled = value.clone();
+    let (mut filled, mut numbers) = (value.clone(), BTreeMap::new());
     for group in filled.get_mut("flows")?.as_array_mut()?.iter_mut().filter(|group| is_nameless(group)) {
         let own = scheme(group).unwrap_or("flows").to_owned();
-        let numbered = (2..).map(|number| format!("{own} {number}"));
-        let name = std::iter::once(own.clone()).chain(numbered).find(|name| !used.contains(name))?;
+        // What was taken stays taken, so that nobody counts from 2 for each of thousands of groups.
+        let next = numbers.entry(own.clone()).or_insert(1_u64);
+        let mut numbered = (*next..).map(|number| {
+            let name = if number == 1 { own.clone() } else { format!("{own} {number}") };
+            look();
+            (number, name)
+        });
+        let (number, name) = numbered.find(|(_, name)| !used.contains(name))?;
+        *next = number + 1;
         used.insert(name.clone());
         group["name"] = name.into();
     }

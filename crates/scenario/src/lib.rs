@@ -6,7 +6,10 @@
 pub mod aggregate;
 pub mod build;
 mod check;
+mod chosen;
 pub mod columns;
+#[cfg(test)]
+mod cost;
 mod custom_names;
 pub mod emulation;
 pub mod endpoints;
@@ -20,8 +23,10 @@ pub mod lab;
 mod lean;
 pub mod link;
 pub mod load;
+mod looks;
 pub mod loss;
 pub mod loss_choice;
+mod members;
 pub mod memory;
 pub mod outcome;
 pub mod parts;

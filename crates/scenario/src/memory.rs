@@ -4,6 +4,7 @@
 use tailback_core::{Bytes, Controller, FieldError};
 use tailback_sim::{AccumulationSeries, FlowSeries, LinkSeries, MemoryLimit};
 
+use crate::chosen::Chosen;
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::topology::Network;
@@ -162,8 +163,9 @@ fn windows(scenario: &Scenario) -> impl Iterator<Item = Need> {
 /// What time series take.
 fn series(scenario: &Scenario, network: &Network) -> impl Iterator<Item = Need> {
     let record = &scenario.record;
-    let links = network.links.iter().filter(|link| record.records_link(network, link)).count() as u64;
-    let flows = network.flows.iter().filter(|flow| scenario.records_flow(flow)).count() as u64;
+    let chosen = Chosen::new(scenario, network);
+    let links = network.links.iter().filter(|link| chosen.has_link(link)).count() as u64;
+    let flows = network.flows.iter().filter(|flow| chosen.has_flow(flow)).count() as u64;
     let bins = scenario.duration.as_nanos() / record.bin.as_nanos().max(1);
     let cell = COPIES * size_of::<f64>() as u64;
     let columns = links * LinkSeries::COLUMNS.len() as u64 + flows * FlowSeries::COLUMNS.len() as u64;

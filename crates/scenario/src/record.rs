@@ -4,8 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Span};
 
-use crate::topology::{Network, NetworkLink};
-
 /// Which flows, or links, are recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -86,16 +84,6 @@ impl Default for RecordConfig {
 }
 
 impl RecordConfig {
-    /// Whether a link has a time series.
-    pub fn records_link(&self, network: &Network, link: &NetworkLink) -> bool {
-        match &self.links {
-            Which::Class(WhichClass::All) => true,
-            Which::Class(WhichClass::Main) => !link.is_access(),
-            Which::Class(WhichClass::None) => false,
-            Which::Named(names) => names.contains(&network.link_name(link)),
-        }
-    }
-
     /// Complains about bins of no width, or so narrow that a run of `duration` fills memory.
     pub fn check(&self, duration: Span, checker: &mut Checker) {
         checker.require(!self.bin.is_zero(), "bin", self.bin, "a time longer than zero");

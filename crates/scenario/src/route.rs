@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use tailback_core::Span;
 
+/// So many nodes, in all trees together, are remembered: with a tree for each of ten thousand routers they would fill memory.
+const MOST: usize = 1 << 22;
+
 /// Finds shortest routes, and remembers the trees that it has computed.
 pub(crate) struct Router {
     outgoing: Outgoing,
@@ -33,6 +36,9 @@ impl Router {
             _ => from,
         };
         let outgoing = &self.outgoing;
+        if self.trees.len() * outgoing.nodes() > MOST && !self.trees.contains_key(&root) {
+            self.trees.clear();
+        }
         let tree = self.trees.entry(root).or_insert_with(|| shortest(outgoing, root));
         let (mut at, mut tail) = (to, Vec::new());
         while at != root {

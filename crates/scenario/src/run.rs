@@ -7,6 +7,7 @@ use tailback_sim::{
 };
 
 use crate::build::{hop, simulator};
+use crate::chosen::Chosen;
 use crate::gathered::{Snapshot, StateLog};
 use crate::memory::Budget;
 use crate::outcome::{self, Outcome};
@@ -101,10 +102,11 @@ impl Run {
         scenario.seed = seed.unwrap_or(scenario.seed);
         budget.admits(&scenario, &network)?;
         let record = &scenario.record;
-        let links = chosen(&network.links, |link| record.records_link(&network, link));
+        let recorded = Chosen::new(&scenario, &network);
+        let links = chosen(&network.links, |link| recorded.has_link(link));
         // In the simulator the control loops of aggregates are flows too, behind all others.
-        let mut flows = chosen(&network.flows, |flow| scenario.records_flow(flow));
-        flows.extend(chosen(&network.aggregates, |aggregate| scenario.records_aggregate(&aggregate.name)));
+        let mut flows = chosen(&network.flows, |flow| recorded.has_flow(flow));
+        flows.extend(chosen(&network.aggregates, |aggregate| recorded.has_aggregate(&aggregate.name)));
         let ids = |chosen: &[bool]| -> Vec<usize> {
             chosen.iter().enumerate().filter_map(|(index, wanted)| wanted.then_some(index)).collect()
         };

@@ -6,9 +6,8 @@ use tailback_core::{Span, Time};
 
 use crate::aggregate::AggregateConfig;
 use crate::flow::FlowConfig;
-use crate::record::{RecordConfig, Which, WhichClass};
+use crate::record::RecordConfig;
 use crate::template::TopologyConfig;
-use crate::topology::NetworkFlow;
 
 /// A scenario: network, flows, what to record, for how long, with which seed.
 ///
@@ -51,24 +50,6 @@ impl Scenario {
     /// The end of the run.
     pub fn end(&self) -> Time {
         Time::ZERO + self.duration
-    }
-
-    /// Whether a flow has a time series.
-    pub fn records_flow(&self, flow: &NetworkFlow) -> bool {
-        match &self.record.flows {
-            Which::Class(class) => *class != WhichClass::None,
-            Which::Named(names) => {
-                names.iter().any(|name| *name == flow.name || *name == self.flows[flow.group].name)
-            }
-        }
-    }
-
-    /// Whether an aggregate has a time series.
-    pub fn records_aggregate(&self, name: &str) -> bool {
-        match &self.record.flows {
-            Which::Class(class) => *class != WhichClass::None,
-            Which::Named(names) => names.iter().any(|named| named == name),
-        }
     }
 
     /// How many flows there are in all groups.

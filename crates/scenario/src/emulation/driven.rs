@@ -6,6 +6,7 @@ use tailback_link::LinkCounters;
 use tailback_sim::{FlowBins, Message, SeriesPlan};
 
 use super::{Emulation, FlowCounts, say, snapshot};
+use crate::chosen::Chosen;
 use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::outcome::{self, Outcome};
 
@@ -36,11 +37,11 @@ impl Emulation {
         flows: &[DrivenFlow],
     ) -> Outcome {
         let record = &self.scenario.record;
-        let recorded = |flow: &usize| self.scenario.records_flow(&self.network.flows[*flow]);
+        let chosen = Chosen::new(&self.scenario, &self.network);
+        let recorded = |flow: &usize| chosen.has_flow(&self.network.flows[*flow]);
         let of_flows: Vec<usize> = (0..flows.len()).filter(recorded).collect();
-        let of_links: Vec<usize> = (0..last.len())
-            .filter(|link| record.records_link(&self.network, &self.network.links[*link]))
-            .collect();
+        let of_links: Vec<usize> =
+            (0..last.len()).filter(|link| chosen.has_link(&self.network.links[*link])).collect();
         let plan = SeriesPlan {
             bin: record.bin,
             links: of_links.iter().copied().map(LinkId::from).collect(),

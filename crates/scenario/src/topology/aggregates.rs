@@ -8,6 +8,7 @@ use super::flows::complaint;
 use super::{Described, Governed, Network, NetworkFlow, Role};
 use crate::aggregate::AggregateConfig;
 use crate::link::LinkConfig;
+use crate::looks::look;
 use crate::route::Router;
 use crate::scenario::Scenario;
 
@@ -37,8 +38,9 @@ impl Network {
         }
         let links = self.links.iter().map(|link| (link.from(), link.to(), link.delay));
         let mut router = Router::new(self.nodes.len(), links);
+        let crossing = self.crossing();
         for (number, config) in scenario.aggregates.iter().enumerate() {
-            if let Err(error) = self.add_aggregate(number, config, &mut router) {
+            if let Err(error) = self.add_aggregate(number, config, &mut router, &crossing) {
                 let field = format!("aggregates[{number}].{}", error.field);
                 errors.push(FieldError { field, ..error });
             }
@@ -51,6 +53,7 @@ impl Network {
         number: usize,
         config: &AggregateConfig,
         router: &mut Router,
+        crossing: &[Vec<u32>],
     ) -> Result<(), FieldError> {
         let AggregateConfig { name, from, to, route, return_route, .. } = config;
         if self.by_name.contains_key(name) {
@@ -60,7 +63,7 @@ impl Network {
         let way = self.way(named, (route.as_deref(), return_route.as_deref()), router)?;
         let slowest = way.forward.iter().map(|&link| self.links[link].config().nominal_rate()).min();
         let edge = self.links.len();
-        let members = self.take_in(&way.forward, edge)?;
+        let members = self.take_in(&way.forward, edge, crossing)?;
         if members.0.is_empty() && members.1.is_empty() {
             let allowed = format!("a node that at least one flow passes after {from:?}, by the same links");
             return Err(complaint("to", format!("{to:?}"), allowed));
@@ -90,25 +93,46 @@ impl Network {
         Ok(())
     }
 
+    /// By link, the flows whose data or acknowledgements cross it, in order: an aggregate looks at no others.
+    fn crossing(&self) -> Vec<Vec<u32>> {
+        let mut crossing = vec![Vec::new(); self.links.len()];
+        for (index, flow) in (0..).zip(&self.flows) {
+            for &link in flow.forward.iter().chain(&flow.reverse) {
+                if crossing[link].last() != Some(&index) {
+                    crossing[link].push(index);
+                }
+            }
+        }
+        crossing
+    }
+
     /// Leads every route over these links through `edge` first; whose routes, forth and back, these are.
-    fn take_in(&mut self, span: &[usize], edge: usize) -> Result<(Vec<usize>, Vec<usize>), FieldError> {
+    fn take_in(
+        &mut self,
+        span: &[usize],
+        edge: usize,
+        crossing: &[Vec<u32>],
+    ) -> Result<(Vec<usize>, Vec<usize>), FieldError> {
         let (mut forth, mut back) = (Vec::new(), Vec::new());
         let others = &self.aggregates;
-        for (index, flow) in self.flows.iter_mut().enumerate() {
-            let NetworkFlow { name, forward, reverse, role, .. } = flow;
+        for &index in &crossing[span[0]] {
+            look();
+            let index = index as usize;
+            let NetworkFlow { name, forward, reverse, role, .. } = &mut self.flows[index];
             for (route, members) in [(forward, &mut forth), (reverse, &mut back)] {
                 let Some(at) = route.windows(span.len()).position(|links| links == span) else { continue };
                 if *role != Role::Alone {
                     let value = format!("the multicast flow {name:?}");
                     return Err(complaint("to", value, "a way that no flow with `receivers` takes"));
                 }
-                let shares = |other: &&NetworkAggregate| {
-                    route.contains(&other.edge) && other.forward.iter().any(|link| span.contains(link))
-                };
-                if let Some(other) = others.iter().find(shares) {
+                // The edges of all aggregates before this one are the links behind those of the network.
+                let of_edge =
+                    |link: &usize| link.checked_sub(crossing.len()).filter(|other| *other < others.len());
+                let shares = |other: &usize| others[*other].forward.iter().any(|link| span.contains(link));
+                if let Some(other) = route.iter().filter_map(of_edge).filter(shares).min() {
                     let value = format!("the flow {name:?}");
-                    let allowed =
-                        format!("a way that shares no link with {:?}, which takes it in too", other.name);
+                    let other = &others[other].name;
+                    let allowed = format!("a way that shares no link with {other:?}, which takes it in too");
                     return Err(complaint("to", value, allowed));
                 }
                 route.insert(at, edge);
