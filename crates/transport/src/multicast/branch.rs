@@ -19,6 +19,11 @@ impl<C: Controller> Branch<C> {
         self.directive.window.map_or(u64::MAX, Bytes::get)
     }
 
+    /// When its timer, or its controller's, is due.
+    pub(super) fn timer(&self) -> Time {
+        self.recovery.deadline().min(self.teller.controller.next_timer().unwrap_or(Time::NEVER))
+    }
+
     pub(super) fn obey(&mut self) {
         self.directive = self.teller.controller.directive();
     }

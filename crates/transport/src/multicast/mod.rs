@@ -11,9 +11,13 @@
 //! and receivers that come or go; one that is silent holds up all.
 
 mod branch;
+#[cfg(test)]
+mod cost;
 mod output;
 mod silent;
+mod standing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tailback_control::AnyController;
@@ -30,12 +34,19 @@ use crate::source::{AnySource, Source};
 use crate::stream::{Ack, LossRecovery};
 use crate::teller::{Books, Teller};
 use branch::Branch;
+use output::Asked;
 pub use silent::Silent;
+use standing::{Standing, Standings};
 
 /// A reliable stream's sender to many receivers.
 pub struct MulticastSender<C = AnyController, S = AnySource> {
     group: FlowId,
     branches: Vec<Branch<C>>,
+    /// The places of receivers among them.
+    places: BTreeMap<FlowId, usize>,
+    standings: Standings,
+    /// What it was last asked whether it has room.
+    asked: Asked,
     shaper: Shaper,
     app: Application<S>,
     config: Arc<StreamConfig>,
@@ -65,9 +76,14 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
             teller: Teller::new(controller),
             recovery: LossRecovery::new(flow, &config),
         };
-        Self {
+        let branches: Vec<_> = receivers.into_iter().map(branch).collect();
+        let mut sender = Self {
             group,
-            branches: receivers.into_iter().map(branch).collect(),
+            // Of two that are called the same the first hears.
+            places: (0..branches.len()).rev().map(|place| (branches[place].flow, place)).collect(),
+            standings: Standings::new(branches.len()),
+            asked: Asked::default(),
+            branches,
             shaper: Shaper::new(Time::ZERO, config.segment_size),
             app: Application::new(source),
             receive_window: config.receive_window_bytes(),
@@ -79,7 +95,38 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
             stopped: false,
             counters: SenderCounters::default(),
             config,
+        };
+        sender.stand_all();
+        sender
+    }
+
+    /// How a receiver stands, as of its last input.
+    fn standing(&self, place: usize) -> Standing {
+        standing::looked();
+        let branch = &self.branches[place];
+        let (fits, fits_behind) = self.fits(branch, &self.asked);
+        Standing {
+            first: branch.recovery.first(),
+            timer: branch.timer(),
+            slowest: (branch.directive.rate.map_or(u64::MAX, BitRate::bits_per_sec), place),
+            closed: if branch.directive.gate.is_open() { usize::MAX } else { place },
+            misses: self.missing(branch).again().is_some(),
+            fits,
+            fits_behind,
         }
+    }
+
+    /// One receiver stands otherwise: after whatever it, or its controller, has heard.
+    fn stand(&mut self, place: usize) {
+        self.branches[place].recovery.settle();
+        self.standings.set(place, self.standing(place));
+    }
+
+    /// All stand otherwise.
+    fn stand_all(&mut self) {
+        self.branches.iter_mut().for_each(|branch| branch.recovery.settle());
+        let standings: Vec<_> = (0..self.branches.len()).map(|place| self.standing(place)).collect();
+        self.standings.set_all(standings.into_iter());
     }
 
     /// What was counted so far.
@@ -89,12 +136,17 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
 
     /// The lowest rate that any receiver's controller directs.
     pub fn rate(&self) -> Option<BitRate> {
-        self.branches.iter().filter_map(|branch| branch.directive.rate).min()
+        self.slowest().and_then(|branch| branch.directive.rate)
+    }
+
+    /// The receiver whose controller directs the lowest rate; the first of those that direct none where none does.
+    fn slowest(&self) -> Option<&Branch<C>> {
+        self.branches.get(self.standings.worst().slowest.1)
     }
 
     /// One beyond the last number that all receivers have acknowledged.
     fn first(&self) -> u64 {
-        self.branches.iter().map(|branch| branch.recovery.first()).min().unwrap_or(0)
+        if self.branches.is_empty() { 0 } else { self.standings.worst().first }
     }
 
     /// The next new number.
@@ -104,18 +156,11 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
 
     /// Combines what all controllers direct; after every call to any of them.
     fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let Some(slowest) = self
-            .branches
-            .iter()
-            .map(|branch| &branch.directive)
-            .min_by_key(|directive| directive.rate.map_or(u64::MAX, BitRate::bits_per_sec))
-        else {
-            return;
-        };
-        let gate = self.branches.iter().map(|branch| branch.directive.gate).find(|gate| !gate.is_open());
-        let gate = gate.unwrap_or_default();
+        let Some(slowest) = self.slowest() else { return };
+        let closed = self.branches.get(self.standings.worst().closed);
+        let gate = closed.map(|branch| branch.directive.gate).unwrap_or_default();
         // A receiver that has not been measured yet directs no rate but a window, which holds back all.
-        let directive = Directive { gate, rate: self.rate(), ..*slowest };
+        let directive = Directive { gate, ..slowest.directive };
         self.shaper.direct(now, &directive, cx.rng);
     }
 
@@ -125,16 +170,24 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         let annex = cx.take_annex(packet);
         let ack = Ack::read(packet, annex.as_ref());
         let app_limited = self.app_limited;
-        let Some(branch) = self.branches.iter_mut().find(|branch| branch.flow == packet.flow) else { return };
-        let Some(outcome) = branch.recovery.on_ack(now, &ack, &self.config) else { return };
+        let Some(&place) = self.places.get(&packet.flow) else { return };
+        let branch = &mut self.branches[place];
+        let Some(outcome) = branch.recovery.on_ack(now, &ack, &self.config) else {
+            self.stand(place);
+            return;
+        };
         self.counters.note(outcome.event);
         branch.tell(now, &outcome, app_limited, cx);
+        self.stand(place);
         self.obey(now, cx);
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         let app_limited = self.app_limited;
-        for branch in &mut self.branches {
+        let mut from = 0;
+        while let Some(place) = self.standings.next(from, |standing| standing.timer <= now) {
+            from = place + 1;
+            let branch = &mut self.branches[place];
             if let Some(outcome) = branch.recovery.on_timeout(now, &self.config) {
                 self.counters.timeouts += 1;
                 self.shaper.on_timeout(now, cx.rng);
@@ -144,6 +197,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
                 branch.teller.controller.on_timer(now, &mut cx.control());
                 branch.obey();
             }
+            self.stand(place);
         }
         self.obey(now, cx);
     }
@@ -229,10 +283,7 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
         if let Some(packet) = self.data_packet(now, cx) {
             return Output::Transmit(packet);
         }
-        let timers = self.branches.iter().map(|branch| {
-            branch.recovery.deadline().min(branch.teller.controller.next_timer().unwrap_or(Time::NEVER))
-        });
-        let timer = timers.min().unwrap_or(Time::NEVER);
+        let timer = self.standings.worst().timer;
         Output::Wait(timer.min(self.wake).min(self.app.next_offer()).finite())
     }
 

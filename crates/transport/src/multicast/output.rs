@@ -4,6 +4,7 @@
 use tailback_core::{Bytes, Controller, EndpointCx, FlowId, Kind, Packet, PairPosition, Sent, Time};
 
 use super::MulticastSender;
+use super::branch::Branch;
 use crate::shaper::Verdict;
 use crate::source::Source;
 use crate::stream::{Choice, Room};
@@ -17,35 +18,52 @@ enum Next {
     Again(usize, Choice, u64),
 }
 
+/// New data that is to leave: its size, and that of a packet behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    size: u16,
+    behind: u16,
+}
+
 impl<C: Controller, S: Source> MulticastSender<C, S> {
+    /// What may leave to a receiver again.
+    pub(super) fn missing(&self, branch: &Branch<C>) -> Choice {
+        let room = Room { window: branch.window(), receive_window: self.receive_window, new: 0 };
+        branch.recovery.choose(&room, &self.config)
+    }
+
+    /// Whether new data may leave to a receiver, and whether a packet may leave behind it.
+    pub(super) fn fits(&self, branch: &Branch<C>, asked: &Asked) -> (bool, bool) {
+        let room = Room { window: branch.window(), receive_window: self.receive_window, new: asked.size };
+        let now = branch.recovery.choose(&room, &self.config);
+        // What this receiver misses is a queue of its own; only room counts here.
+        let fits = now == Choice::New || now.again().is_some();
+        let fits_behind = fits && {
+            let then = branch.recovery.choose_after(Choice::New, &room, asked.behind, &self.config);
+            !matches!(then, Choice::WindowFull | Choice::Nothing)
+        };
+        (fits, fits_behind)
+    }
+
     /// Whether new data of `size` may leave to every receiver; `behind` for a packet of `new` bytes after that one.
-    fn new_fits(&self, size: u16, behind: Option<u16>) -> bool {
-        self.branches.iter().all(|branch| {
-            let room = Room { window: branch.window(), receive_window: self.receive_window, new: size };
-            let now = branch.recovery.choose(&room, &self.config);
-            // What this receiver misses is a queue of its own; only room counts here.
-            let fits = now == Choice::New || now.again().is_some();
-            fits && behind.is_none_or(|new| {
-                let then = branch.recovery.choose_after(Choice::New, &room, new, &self.config);
-                !matches!(then, Choice::WindowFull | Choice::Nothing)
-            })
-        })
+    fn new_fits(&mut self, size: u16, behind: Option<u16>) -> bool {
+        let asked = Asked { size, behind: behind.unwrap_or(self.asked.behind) };
+        if std::mem::replace(&mut self.asked, asked) != asked {
+            self.stand_all();
+        }
+        let worst = self.standings.worst();
+        if behind.is_some() { worst.fits_behind } else { worst.fits }
     }
 
     /// The next packet, were the shaper to let it leave; what receivers miss goes first, in turn.
     fn next(&mut self) -> Option<Next> {
-        let count = self.branches.len();
         // The second of a pair is new data as its first was.
         if self.shaper.pair_is_whole() {
-            for step in 0..count {
-                let index = (self.turn + step) % count;
-                let branch = &mut self.branches[index];
-                branch.recovery.settle();
-                let room = Room { window: branch.window(), receive_window: self.receive_window, new: 0 };
-                let choice = branch.recovery.choose(&room, &self.config);
-                if let Some(number) = choice.again() {
-                    return Some(Next::Again(index, choice, number));
-                }
+            let from = self.turn % self.branches.len().max(1);
+            let next = |from| self.standings.next(from, |standing| standing.misses);
+            if let Some(place) = next(from).or_else(|| next(0)) {
+                let choice = self.missing(&self.branches[place]);
+                return choice.again().map(|number| Next::Again(place, choice, number));
             }
         }
         let payload = self.app.payload(u64::from(self.payload));
@@ -101,6 +119,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
             let tag = branch.on_sent(now, sent, cx);
             branch.recovery.sent_new(now, size, tag, pair, &self.config);
         }
+        self.stand_all();
         self.obey(now, cx);
         let mut packet = self.packet(self.group, number, bytes);
         packet.set_pair(pair);
@@ -131,6 +150,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         let tag = branch.on_sent(now, sent, cx);
         branch.recovery.retransmitted(now, choice, tag, pair, &self.config);
         let flow = branch.flow;
+        self.stand(index);
         self.obey(now, cx);
         self.counters.retransmitted += 1;
         let mut packet = self.packet(flow, number, bytes);
