@@ -104,8 +104,9 @@ def without_series(result: Result) -> str:
 
 def _receivers(result: Result, flows: pl.Series) -> list[str]:
     """Those of these rows that are receivers', as in "film to near"."""
-    ends = tuple(f" to {name}" for group in result.scenario_data["flows"] for name in group.get("receivers") or ())
-    return [name for name in flows if name.endswith(ends)]
+    groups = result.scenario_data["flows"]
+    names = {f"{group['name']} to {name}" for group in groups for name in group.get("receivers") or ()}
+    return [name for name in flows if name in names]
 
 
 def greedy(result: Result) -> set[str]:

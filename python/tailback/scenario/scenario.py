@@ -226,16 +226,21 @@ class Scenario(_models.Scenario):
 
 
 def _told_apart(flows: list[_models.Flow]) -> list[_models.Flow]:
-    names = [flow.name for flow in flows]
+    names = {flow.name for flow in flows}
     used: set[str] = set()
+    numbers: dict[str, int] = {}
     told = []
     for flow in flows:
         if not flow.name:  # The core names it by its scheme.
             told.append(flow)
             continue
-        name, number = flow.name, 2
-        while name in used or (name != flow.name and name in names):
-            name, number = f"{flow.name} {number}", number + 1
+        name = flow.name
+        if name in used:
+            # What was taken stays taken, so that nobody counts from 2 for each of thousands of groups.
+            number = numbers.get(flow.name, 2)
+            while (name := f"{flow.name} {number}") in used or name in names:
+                number += 1
+            numbers[flow.name] = number + 1
         used.add(name)
         told.append(flow if name == flow.name else flow.model_copy(update={"name": name}))
     return told

@@ -1,0 +1,73 @@
+"""What Python does for each of very many flows is no more than for each of a few: counted in steps, not in time."""
+
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tailback.results import warnings
+from tailback.scenario import scenario
+
+
+@dataclass
+class Group:
+    """What is told apart of a group of flows."""
+
+    name: str
+
+    def model_copy(self, update: dict[str, str]) -> "Group":
+        """One that is called otherwise."""
+        return Group(**update)
+
+
+def lines_of(code: CodeType, call: Any, *arguments: Any) -> tuple[Any, int]:
+    """What a call returns, and how many lines of this code it took."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        lines += event == "line" and frame.f_code is code
+        return trace if frame.f_code is code else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return call(*arguments), lines
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("groups", [10, 1000])
+def test_equal_groups_are_told_apart_with_as_many_steps_among_a_thousand(groups: int) -> None:
+    told, lines = lines_of(
+        scenario._told_apart.__code__, scenario._told_apart, [Group("a 3"), *[Group("a") for _ in range(groups)]]
+    )
+    taken = iter(range(4, groups + 4))
+    assert [group.name for group in told] == ["a 3", "a", "a 2", *(f"a {next(taken)}" for _ in range(groups - 2))]
+    assert lines <= 25 * groups
+
+
+class Name(str):
+    """A name that counts with how many ends it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def endswith(self, ends: Any, *_: Any) -> bool:  # type: ignore[override]
+        """As of texts."""
+        Name.compared += len(ends)
+        return super().endswith(ends)
+
+
+def test_receivers_of_a_group_are_looked_up() -> None:
+    count = 1000
+    receivers = [f"h{number}" for number in range(count)]
+    result: Any = SimpleNamespace(
+        scenario_data={"flows": [{"name": "film", "receivers": receivers}, {"name": "other"}]}
+    )
+    flows: Any = [Name("film"), Name("other"), *(Name(f"film to {name}") for name in receivers)]
+    Name.compared = 0
+    assert warnings._receivers(result, flows) == flows[2:]
+    assert Name.compared <= 10 * count
