@@ -55,7 +55,7 @@ class Name(str):
     __slots__ = ()
     compared = 0
 
-    def endswith(self, ends: Any, *_: Any) -> bool:  # type: ignore[override]
+    def endswith(self, ends: Any, *_: Any) -> bool:
         """As of texts."""
         Name.compared += len(ends)
         return super().endswith(ends)
