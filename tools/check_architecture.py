@@ -52,7 +52,7 @@ RESERVED: dict[str, set[str]] = {
 EXCUSED: dict[str, list[list[str]]] = {
     "control": [["scheme", "schemes::sac::config"]],
     "qdisc": [["bucket", "builtin", "config", "custom", "priority"]],
-    "scenario": [["aggregate", "link", "record", "scenario", "schedule", "template", "topology", "trace"]],
+    "scenario": [["aggregate", "link", "scenario", "schedule", "template", "trace"]],
 }
 HOME_OF_CLOCKS = "net"
 # One function beside: it tells the processor what will be read, of which the standard library has no safe form.
