@@ -1,8 +1,12 @@
 """The benchmark's readers of other programs' output, on samples of it. Nothing is timed here."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from benches import compare, growth, process, queues, schemes, startup
+from benches import compare, feature_cases, features, growth, process, queues, schemes, startup
+from tailback import _core
 
 DIVAN = """\
 per_packet                    fastest       │ slowest       │ median        │ mean          │ samples │ iters
@@ -78,3 +82,17 @@ def test_a_table_of_instructions_takes_the_place_of_the_one_before() -> None:
     )
     told = schemes.recounted(page, ["| scheme | new |", "", "Monaco costs less."])
     assert told == page.replace("old", "new").replace("Monaco.", "Monaco costs less.")
+
+
+def test_instructions_are_read_from_cachegrind() -> None:
+    assert features.counted("==7== \n==7== I   refs:      292,782,072\n") == 292782072
+    assert features.row("plain", [2456.4, 2588.0, 2701.8]) == "| plain | 2456 | 2588 | 2702 | 1.10 |"
+
+
+def test_every_feature_is_counted_in_a_sound_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trace").write_text(feature_cases.trace(20), encoding="utf-8")
+    for part in (*feature_cases.PARTS.values(), feature_cases.BUILDING):
+        for name, feature in part.items():
+            scenario = features.scenario(name, feature, 20, 300)
+            assert _core.check(json.dumps(scenario)) == [], name
