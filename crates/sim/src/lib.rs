@@ -20,6 +20,8 @@ mod delays;
 mod drive;
 mod event_queue;
 mod feeding;
+#[cfg(test)]
+mod few_looks;
 mod flow;
 #[cfg(test)]
 mod full;

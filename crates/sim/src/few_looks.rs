@@ -1,0 +1,68 @@
+//! Looks at links that are fed ahead of their time: one at a few of them asks their own feeders, and tells what one at all of them
+//! does, for which all that is to come is put in order.
+
+use std::sync::Arc;
+
+use tailback_core::{BitRate, Bytes, Capacity, LinkId, Span, Time};
+use tailback_link::LinkSpec;
+use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_transport::source::{AnySource, Bulk};
+use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
+
+use crate::flow::FlowSpec;
+use crate::network::NetworkBuilder;
+use crate::simulator::Simulator;
+
+const FLOWS: usize = 8;
+
+/// Flows that share a link, with one to each receiver behind it.
+fn network() -> (Simulator<()>, Vec<LinkId>) {
+    let mut network = NetworkBuilder::new(1);
+    let rate = BitRate::from_bits_per_sec(8_000_000);
+    let link = |network: &mut NetworkBuilder, name: String, capacity| {
+        let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
+        network.link(LinkSpec::new(name, rate, Span::from_millis(10), Config::default().build(&cx)))
+    };
+    let shared = link(&mut network, "shared".to_owned(), Capacity::Packets(20));
+    let mut receivers = Vec::new();
+    for number in 0..FLOWS {
+        let down = link(&mut network, format!("down {number}"), Capacity::Unlimited);
+        let back = link(&mut network, format!("back {number}"), Capacity::Unlimited);
+        let flow = network.next_flow();
+        let scheme = tailback_control::SCHEMES.iter().find(|info| info.name == "reno").expect("a scheme");
+        let config = Arc::new(StreamConfig::default());
+        let controller = (scheme.default)().build(&config.controller_params()).controller;
+        let sender = Sender::new(flow, config, controller, AnySource::Bulk(Bulk::infinite()));
+        network.flow(FlowSpec {
+            name: format!("flow {number}"),
+            forward: vec![shared, down],
+            reverse: vec![back],
+            sender: AnySender::Stream(sender),
+            receiver: AnyReceiver::Stream(Receiver::new(flow, Arc::new(ReceiverConfig::default()))),
+            start: Time::ZERO,
+            stop: None,
+        });
+        receivers.push(down);
+    }
+    (network.build(Time::from_secs_f64(10.0), ()).expect("a sound network"), receivers)
+}
+
+#[test]
+fn a_look_at_a_few_links_tells_what_one_at_all_of_them_does() {
+    let (mut sim, receivers) = network();
+    let mut ahead = 0;
+    for step in 1..=200 {
+        let now = Time::ZERO + Span::from_micros(3700 * step);
+        sim.run_until(now);
+        let first = receivers[step as usize % FLOWS];
+        let alone = sim.link(first);
+        assert!(!sim.paths.feeding.has_put_in_order(now));
+        let all: Vec<_> = receivers.iter().map(|receiver| sim.link(*receiver)).collect();
+        assert!(sim.paths.feeding.has_put_in_order(now));
+        assert_eq!(alone, all[step as usize % FLOWS]);
+        assert_eq!(all, receivers.iter().map(|receiver| sim.link(*receiver)).collect::<Vec<_>>());
+        assert!(all.iter().all(|counters| counters.is_balanced()));
+        ahead += sim.paths.feeding.ahead(&sim.paths.links, now);
+    }
+    assert!(ahead > 1000, "packets are on their way: {ahead}");
+}
