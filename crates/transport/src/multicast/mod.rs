@@ -104,7 +104,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
     fn standing(&self, place: usize) -> Standing {
         standing::looked();
         let branch = &self.branches[place];
-        let (fits, fits_behind) = self.fits(branch, &self.asked);
+        let (fits, fits_behind) = self.fits(branch, self.asked);
         Standing {
             first: branch.recovery.first(),
             timer: branch.timer(),

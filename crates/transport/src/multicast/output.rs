@@ -33,7 +33,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
     }
 
     /// Whether new data may leave to a receiver, and whether a packet may leave behind it.
-    pub(super) fn fits(&self, branch: &Branch<C>, asked: &Asked) -> (bool, bool) {
+    pub(super) fn fits(&self, branch: &Branch<C>, asked: Asked) -> (bool, bool) {
         let room = Room { window: branch.window(), receive_window: self.receive_window, new: asked.size };
         let now = branch.recovery.choose(&room, &self.config);
         // What this receiver misses is a queue of its own; only room counts here.
