@@ -240,7 +240,9 @@ fn all_known<'a>(
 
 /// The nearest known name, then a few of all.
 pub(crate) fn some_of(known: &[&str], name: &str) -> String {
-    known.iter().for_each(|_| look());
+    for _ in known {
+        look();
+    }
     let hint = tailback_core::check::nearest(name, known.iter().copied());
     let hint = hint.map(|hint| format!("{hint:?} (the nearest name); ")).unwrap_or_default();
     let shown: Vec<_> = known.iter().take(12).map(|name| format!("{name:?}")).collect();
