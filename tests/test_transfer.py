@@ -201,6 +201,7 @@ def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film:
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "cubik"], "cubic"),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "probabilistic"], '"probabilistic" sets none'),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--patience", "soon"], "--patience"),
+        (["send", "FILM", "127.0.0.1", "--key", "KEY", "--raise-mtu", "1 s"], "--raise-mtu"),
         (["send", "no-such-file", "127.0.0.1", "--key", "KEY"], "no-such-file: No such file"),
         (["recv", "FILM/in"], "cannot be written"),
         (["recv", "--only", "abc"], "--show-key"),
@@ -265,10 +266,11 @@ def test_keys_are_written_and_read_again() -> None:
             keys.invitation(typed)
 
 
-def test_a_path_that_has_become_narrower_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_carries_other_packets_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     seen = _Seen(Common("10 s", plaintext=True, out=None, as_json=False))
     said = {"phase": "moving", "done": 1, "total": 2, "rtt_seconds": None}
-    for packet in (None, 1500, 1500, None, 1420, 1420):
+    for packet in (None, 1500, 1500, None, 1420, 1420, None, 1500):
         seen.hear(json.dumps(said | {"packet_bytes": packet}))
-    line = "the path carries shorter packets now: at most 1,420 bytes each, and 1,500 before\n"
-    assert capsys.readouterr() == ("", line)
+    shorter = "the path carries shorter packets now: at most 1,420 bytes each, and 1,500 before\n"
+    longer = "the path carries longer packets again: at most 1,500 bytes each, and 1,420 before\n"
+    assert capsys.readouterr() == ("", shorter + longer)

@@ -110,6 +110,7 @@ fn a_length_that_somebody_makes_up_is_not_believed() {
         keys: Some((pair(), Invitation::of(&pair()))),
         patience: Span::from_millis(700),
         packet: Bytes::new(1500),
+        longer: Span::from_secs(600),
     };
     thread::spawn(move || {
         let mut buffer = [0; 2000];

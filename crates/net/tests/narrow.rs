@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use folder::Folder;
 use tailback_core::{Bytes, Span, Time};
@@ -30,6 +31,8 @@ use tailback_net::transfer::{
 const SIZE: usize = 20_000_000;
 /// Only a hang gets there.
 const LONG: Span = Span::from_secs(60);
+/// How often longer packets are tried.
+const LONGER: Span = Span::from_secs(2);
 /// This part of a file is there when the way becomes narrow.
 const MIDWAY: usize = 10;
 /// The receiver's addresses.
@@ -192,7 +195,7 @@ fn receiving(folder: &Path, pair: &KeyPair, address: IpAddr) -> ReceiveConfig {
 
 fn sending(file: &Path, to: SocketAddr, keys: Option<(KeyPair, Invitation)>) -> SendConfig {
     let (patience, packet) = (Span::from_secs(5), Bytes::new(1500));
-    SendConfig { file: file.to_owned(), peers: vec![to], keys, patience, packet }
+    SendConfig { file: file.to_owned(), peers: vec![to], keys, patience, packet, longer: LONGER }
 }
 
 /// Sends a file over a way that is narrow from the beginning.
@@ -271,6 +274,24 @@ fn a_senders_own_interface_that_becomes_narrow_is_gone_on_with() {
         scope.spawn(|| becoming("cubic", (Hop::First, 1420), FOUR, false));
         scope.spawn(|| becoming("monaco", (Hop::First, 1360), SIX, true));
     });
+}
+
+/// The route changes once more, to a way that is wider and not as wide as the first. The router says of each longer question that
+/// it is too long, which is known, and no reason to ask whether the way has become narrow.
+#[test]
+fn a_way_that_becomes_a_little_wider_is_used_as_far_as_it_carries() {
+    let Some(lab) = Lab::new(false) else { return };
+    let folder = Folder::new("wider");
+    let changes = || {
+        lab.narrow(Hop::Second, 1280);
+        thread::sleep(Duration::from_secs(5));
+        lab.narrow(Hop::Second, 1420);
+    };
+    let Moved { sent, received, begun } = moved(&lab, &folder, ("fixed-rate", SIZE / 10), SIX, &changes);
+    received.expect("received");
+    assert_eq!(sent.expect("sent").packet, Bytes::new(1420));
+    let lengths: Vec<u64> = begun.iter().map(|sizes| sizes.packet.get()).collect();
+    assert_eq!(lengths, [1500, 1280, 1420]);
 }
 
 /// Short packets pass, and none that a transfer can use: one error, which says so, in the time that is stated.

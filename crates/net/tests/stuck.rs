@@ -46,8 +46,14 @@ fn ended(
         let (channel, offer) = accepting(socket, &pair, clock);
         does(channel, &offer, clock, &stopped);
     });
-    let config =
-        SendConfig { file, peers: vec![address], keys, patience: PATIENCE, packet: Bytes::new(1500) };
+    let config = SendConfig {
+        file,
+        peers: vec![address],
+        keys,
+        patience: PATIENCE,
+        packet: Bytes::new(1500),
+        longer: Span::from_secs(600),
+    };
     let mut watch = |_: &Seen| clock.now() < Time::ZERO + LONG;
     let error = send(&config, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("no end");
     stop.store(true, Ordering::Relaxed);

@@ -23,7 +23,7 @@ use tailback_core::{Bytes, Span, Stream, Time};
 use tailback_net::channel::{Message, Opened};
 use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{
-    Offer, Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
+    Offer, Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, Sizes, TransferError, receive, send,
 };
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
 
@@ -102,6 +102,7 @@ impl Waiting {
             keys: Some((KeyPair::generate().expect("random numbers"), Invitation::of(&self.pair))),
             patience: Span::from_secs(5),
             packet: Bytes::new(1500),
+            longer: Span::from_secs(600),
         }
     }
 
@@ -272,6 +273,40 @@ fn who_drops_long_packets_for_a_while_stops_nothing() {
     });
 }
 
+/// A route changes, and changes back: packets are short for a while, and then as long as before. The questions for that get lost
+/// while the way is narrow, and the scheme hears of none.
+#[test]
+fn a_way_that_becomes_wide_again_is_used_again() {
+    let folder = Places::new("wide");
+    let file = folder.file(SIZE);
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let treatment = Treatment { narrow_after: 100, narrow_to: 1300, narrow_for: 4.0, ..Treatment::NONE };
+    let relay = Relay::new(receiver.address, treatment);
+    let (patience, longer) = (Span::from_secs(2), Span::from_secs(1));
+    let sending = SendConfig { patience, longer, ..receiver.sending(&file, relay.address) };
+    let (mut sizes, mut repeated) = (Vec::new(), Vec::new());
+    let prepare = |size: Sizes| {
+        sizes.push(size.packet.get());
+        Ok(ends::sender("fixed-rate", size))
+    };
+    let mut watch = |seen: &Seen| {
+        repeated.push((seen.packet, seen.observation.repeated_packets));
+        true
+    };
+    let whole = send(&sending, prepare, &mut watch).expect("sent");
+    receiver.end().expect("received");
+    assert_eq!(fs::read(folder.target().join("film")).expect("there"), fs::read(&file).expect("there"));
+    assert_eq!(sizes, [1500, 1320, 1500]);
+    assert_eq!(whole.packet, Bytes::new(1500));
+    // Of those that were short, all passed, while questions were lost.
+    let short: Vec<u64> = repeated
+        .iter()
+        .filter(|(packet, _)| *packet == Some(Bytes::new(1320)))
+        .map(|(_, count)| *count)
+        .collect();
+    assert_eq!(short.first(), short.last(), "{short:?}");
+}
+
 fn unanswered(scheme: &str, treatment: Treatment) {
     let folder = Places::new(&format!("unanswered-{scheme}-{}", treatment.narrow_after));
     let file = folder.file(SIZE);
@@ -326,7 +361,7 @@ fn nobody_there_is_one_clear_error() {
     let keys = Some((pair.clone(), Invitation::of(&pair)));
     let patience = Span::from_millis(500);
     let packet = Bytes::new(1500);
-    let sending = SendConfig { file, peers: vec![peer], keys, patience, packet };
+    let sending = SendConfig { file, peers: vec![peer], keys, patience, packet, longer: LONG };
     let error = sent(&sending, "cubic").expect_err("nobody").to_string();
     assert_eq!(error, format!("{peer} did not answer for 500 ms (nobody listens there)"));
 }
@@ -386,7 +421,8 @@ fn a_receiver_cannot_have_what_was_not_sent() {
         }
     });
     let patience = Span::from_secs(5);
-    let sending = SendConfig { file, peers: vec![address], keys, patience, packet: Bytes::new(1500) };
+    let sending =
+        SendConfig { file, peers: vec![address], keys, patience, packet: Bytes::new(1500), longer: LONG };
     let error = sent(&sending, "cubic").expect_err("it has nothing");
     assert!(matches!(error, TransferError::Early), "{error}");
     receiver.join().expect("no panic");

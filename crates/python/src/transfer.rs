@@ -62,6 +62,7 @@ struct ToldSend {
     invitation: Option<Vec<u8>>,
     patience_seconds: f64,
     packet_bytes: u64,
+    longer_seconds: f64,
     /// By name, what the receiver must know of classes.
     classes: Map<String, Value>,
 }
@@ -117,6 +118,7 @@ pub(crate) fn send_file(
         keys,
         patience: Span::from_secs_f64(told.patience_seconds),
         packet: Bytes::new(told.packet_bytes),
+        longer: Span::from_secs_f64(told.longer_seconds),
     };
     let teller = Teller::new(progress);
     let (real, _entered) = RealRun::enter()?;
@@ -141,7 +143,7 @@ fn sent(
         let (prepared, scenario) = sender(scenario.clone(), sizes)?;
         real.check().map_err(|error| error.to_string())?;
         let flow = offered::write(&flow_of(&scenario), classes)?;
-        // Where another session follows, with shorter packets, the figures go on.
+        // Where another session follows, with packets of another length, the figures go on.
         let recording = &mut *recording.borrow_mut();
         if recording.is_none() {
             *recording = Some(Recording::new(scenario, true)?);

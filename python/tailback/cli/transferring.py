@@ -35,6 +35,9 @@ def send(
         int,
         typer.Option(min=1280, max=65535, help="The longest IP packet, in bytes; a shorter one is used if need be."),
     ] = 1500,
+    raise_mtu: Annotated[
+        str, typer.Option(help="Where packets are shorter than --mtu, how often longer ones are tried again.")
+    ] = "10 min",
     seed: Annotated[int, typer.Option(min=0, help="Of the scheme's random choices.")] = 1,
     plaintext: Plaintext = False,
     custom: Custom = None,
@@ -55,7 +58,8 @@ def send(
         raise typer.BadParameter("expected FILE and HOST")
     use_files(custom or [])
     common = transfer.Common(patience, plaintext, out, json)
-    transfer.send_file(file, host, key, common, scheme=scheme, changes=changes or [], mtu=mtu, seed=seed)
+    lengths = transfer.Lengths(mtu, raise_mtu)
+    transfer.send_file(file, host, key, common, scheme=scheme, changes=changes or [], lengths=lengths, seed=seed)
 
 
 def recv(

@@ -61,15 +61,35 @@ class Common:
 
     def seconds(self) -> float:
         """How long the other side may say nothing."""
-        from tailback.units import number
+        return _seconds("--patience", self.patience, 0.1, 3600, "a time from 0.1 s to 1 h, such as '10 s'")
 
-        try:
-            found = number(self.patience, "time")
-        except ValueError:
-            found = 0.0
-        if not 0.1 <= found <= 3600:
-            raise refused("--patience", self.patience, "a time from 0.1 s to 1 h, such as '10 s'")
-        return found
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long packets are to be."""
+
+    mtu: int
+    longer: str
+
+    def told(self) -> dict[str, Any]:
+        """For the core."""
+        allowed = "a time from 10 s to 1 d, such as '10 min'"
+        return {
+            "packet_bytes": self.mtu,
+            "longer_seconds": _seconds("--raise-mtu", self.longer, 10, 86_400, allowed),
+        }
+
+
+def _seconds(option: str, text: str, least: float, most: float, allowed: str) -> float:
+    from tailback.units import number
+
+    try:
+        found = number(text, "time")
+    except ValueError:
+        found = -1.0
+    if not least <= found <= most:
+        raise refused(option, text, allowed)
+    return found
 
 
 def show_key() -> None:
@@ -85,7 +105,7 @@ def send_file(
     *,
     scheme: str,
     changes: Sequence[str],
-    mtu: int,
+    lengths: Lengths,
     seed: int,
 ) -> None:
     """Sends a file, and says how it went.
@@ -103,7 +123,7 @@ def send_file(
         "file": str(file.absolute()),
         "peers": list(found.values()),
         "patience_seconds": common.seconds(),
-        "packet_bytes": mtu,
+        **lengths.told(),
     }
     if common.plaintext:
         for address in found:
@@ -311,8 +331,9 @@ class _Seen:
         """The longest packet, as long as it is known."""
         if longest is None:
             return
-        if self._packet is not None and longest < self._packet:
-            line = f"the path carries shorter packets now: at most {longest:,} bytes each, and {self._packet:,} before"
+        if self._packet is not None and longest != self._packet:
+            change = "shorter packets now" if longest < self._packet else "longer packets again"
+            line = f"the path carries {change}: at most {longest:,} bytes each, and {self._packet:,} before"
             if self._progress is None:
                 typer.echo(line, err=True)
             else:

@@ -20,4 +20,6 @@ pub struct SendConfig {
     pub patience: Span,
     /// The longest IP packet to try.
     pub packet: Bytes,
+    /// Where shorter ones are used, how often longer ones are tried again (`PMTU_RAISE_TIMER`, RFC 8899 §5.1.1).
+    pub longer: Span,
 }

@@ -27,6 +27,48 @@ pub(super) fn lengths(longest: usize, below: usize) -> Vec<u16> {
     all.map(|length| u16::try_from(length).unwrap_or(u16::MAX)).collect()
 }
 
+/// The datagrams that a sender would use, and which of them the way carries.
+#[derive(Clone, Debug)]
+pub(super) struct Carried {
+    /// The longest first.
+    all: Vec<u16>,
+    /// Which is the longest that is carried.
+    at: usize,
+}
+
+impl Carried {
+    /// Those of these lengths, the longest first, that are no longer than what came through.
+    pub(super) fn new(all: Vec<u16>, longest: u16) -> Self {
+        let at = all.iter().position(|length| *length <= longest).unwrap_or(all.len().saturating_sub(1));
+        Self { all, at }
+    }
+
+    /// The same, where something else came through.
+    pub(super) fn with(&self, longest: u16) -> Self {
+        Self::new(self.all.clone(), longest)
+    }
+
+    /// The longest that is carried.
+    pub(super) fn longest(&self) -> u16 {
+        self.all.get(self.at).copied().unwrap_or(SAFE as u16)
+    }
+
+    /// Those that are longer than that.
+    pub(super) fn longer(&self) -> &[u16] {
+        &self.all[..self.at]
+    }
+
+    /// Those, and the longest that is carried as the last.
+    pub(super) fn up_to_longest(&self) -> &[u16] {
+        &self.all[..=self.at]
+    }
+
+    /// The longest that is carried, and those that are shorter.
+    pub(super) fn from_longest(&self) -> &[u16] {
+        &self.all[self.at..]
+    }
+}
+
 /// What to do next in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {

@@ -15,6 +15,7 @@ mod reach;
 mod receive;
 mod send;
 mod sending;
+mod widening;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
 //! A way that carries shorter packets than it did: when that is suspected, and what is then found out (RFC 8899 §4.3). It is a
-//! machine without sockets and clocks; `sending.rs` drives it.
+//! machine without sockets and clocks; `sending.rs` drives it. Ways that become wide again are the business of `widening.rs`.
 //!
 //! What the network says of lengths (ICMP) is a reason to look, and no more: anybody can make it up.
 
@@ -37,8 +37,8 @@ pub(super) enum Turn {
     Begin,
     /// Ask for this one.
     Ask(u16),
-    /// Go on with datagrams of this length.
-    Shorten(u16),
+    /// Go on with datagrams of this length, in a session anew.
+    Change(u16),
 }
 
 /// What is known of the lengths that the way of a session carries.
@@ -69,7 +69,7 @@ impl Narrowing {
         match search.step(flow.now) {
             Step::Ask(length) => Turn::Ask(length),
             Step::Wait(_) => Turn::Nothing,
-            Step::Found(Some(length)) if length < self.lengths[0] => Turn::Shorten(length),
+            Step::Found(Some(length)) if length < self.lengths[0] => Turn::Change(length),
             Step::Found(found) => {
                 self.is_closed = found.is_none();
                 self.fruitless = (self.fruitless + 1).min(DOUBLINGS);
@@ -91,6 +91,11 @@ impl Narrowing {
         if let Some(search) = &mut self.search {
             search.refused(length);
         }
+    }
+
+    /// Whether it is being found out what comes through.
+    pub(super) fn is_searching(&self) -> bool {
+        self.search.is_some()
     }
 
     /// Nothing is left to be sent: what a search would find is of no use any more.
@@ -185,7 +190,7 @@ mod tests {
                         answers.push((now + RTT, length));
                     }
                 }
-                Turn::Shorten(length) => {
+                Turn::Change(length) => {
                     told.shortened = Some((at, length));
                     return told;
                 }
@@ -310,7 +315,7 @@ mod tests {
                 let flow = Flow { now, done, sent_packets: sent / 1200, sent_bytes: sent, rtt: None, is_told: what == 5 };
                 match narrowing.turn(&flow) {
                     Turn::Ask(_) => asked += 1,
-                    Turn::Shorten(length) => {
+                    Turn::Change(length) => {
                         prop_assert!(length < 1472 && answered.contains(&length));
                         break;
                     }

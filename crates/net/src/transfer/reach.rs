@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use tailback_core::{Bytes, Ecn, Span, Time};
 
 use super::error::{TransferError, Tried};
-use super::lengths::{SAFE, Search, Step, lengths, pace};
+use super::lengths::{Carried, SAFE, Search, Step, lengths, pace};
 use super::{Seen, Watch, below};
 use crate::channel::LengthAnswer;
 use crate::clock::Clock;
@@ -158,17 +158,10 @@ pub(super) struct Reached {
     pub(super) peer: SocketAddr,
     pub(super) initiator: Initiator,
     pub(super) cookie: [u8; COOKIE],
-    /// The datagrams that come through: the longest, and others that are shorter.
-    pub(super) lengths: Vec<u16>,
+    /// The datagrams that come through.
+    pub(super) carried: Carried,
     /// Until when it must have accepted an offer, by the clock of who reached it.
     pub(super) deadline: Time,
-}
-
-impl Reached {
-    /// The longest datagram that comes through.
-    pub(super) fn longest(&self) -> usize {
-        self.lengths.first().map_or(SAFE, |length| usize::from(*length))
-    }
 }
 
 impl<'a> Reach<'a> {
@@ -197,10 +190,10 @@ impl<'a> Reach<'a> {
     /// another, again and again.
     pub(super) fn greet(mut self, initiator: Initiator) -> Result<Reached, TransferError> {
         let (cookie, longest) = self.cookie(&initiator)?;
-        let Address { peer, socket, mut lengths, .. } = self.addresses.swap_remove(self.chosen);
+        let Address { peer, socket, lengths, .. } = self.addresses.swap_remove(self.chosen);
         let socket = socket.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
-        lengths.retain(|length| *length <= longest);
-        Ok(Reached { socket, peer, initiator, cookie, lengths, deadline: self.deadline })
+        let carried = Carried::new(lengths, longest);
+        Ok(Reached { socket, peer, initiator, cookie, carried, deadline: self.deadline })
     }
 
     fn cookie(&mut self, initiator: &Initiator) -> Result<LengthAnswer, TransferError> {

@@ -1,6 +1,6 @@
 //! The sending end of a transfer: the file's hash, and sessions, each of which begins with a handshake. Where the way becomes
-//! narrower, another one goes on with shorter packets where the receiver is: segments cannot be cut anew in the middle of a
-//! flow, which counts them. What happens in a session is in `sending.rs`.
+//! narrower or wider, another one goes on with packets of another length where the receiver is: segments cannot be cut anew in
+//! the middle of a flow, which counts them. What happens in a session is in `sending.rs`.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -15,6 +15,7 @@ use super::offer::{Offer, read_answer};
 use super::past::Past;
 use super::reach::{Reach, Reached};
 use super::sending::{Ended, Found, Path, Sending};
+use super::widening::Widening;
 use super::{Phase, Prepared, Seen, Sizes, Watch, about, bare_name};
 use crate::buffer::SendBuffer;
 use crate::channel::{Message, SecuredChannel};
@@ -47,7 +48,7 @@ pub struct Sent {
 }
 
 /// Sends a file. `prepare` makes the sending endpoint, and says what the receiver must know of it: once, and again with a
-/// smaller size whenever the way has become narrower.
+/// another size whenever the way has become narrower or wider.
 ///
 /// # Errors
 /// Whatever keeps the file from arriving.
@@ -73,15 +74,17 @@ pub fn send<E: Endpoint>(
 
     let seen = Seen::before(Phase::Waiting, 0, size);
     let (clock, mut past) = (Clock::start(), Past::default());
+    let mut widening = Widening::new(config.longer, config.patience);
     let reach = Reach::new(&config.peers, config.packet, clock, config.patience, (seen, &mut *watch));
     let mut reached = reach.greet(Initiator::new(config.keys.clone())?)?;
     // The time of all sessions begins with the first.
     let mut began = None;
     loop {
-        let sizes = Sizes::new(reached.longest(), reached.peer.is_ipv6(), config.keys.is_some());
+        let sizes =
+            Sizes::new(usize::from(reached.carried.longest()), reached.peer.is_ipv6(), config.keys.is_some());
         let (prepared, flow) = prepare(sizes).map_err(TransferError::Endpoint)?;
         let offer = Offer { name: name.clone(), size: Bytes::new(size), hash, flow };
-        let (peer, lengths) = (reached.peer, reached.lengths.clone());
+        let (peer, carried) = (reached.peer, reached.carried.clone());
         let seen = Seen::before(Phase::Waiting, past.done, size);
         let session = begin(reached, &offer, config.patience, clock, (seen, &mut *watch));
         let (socket, accepted, have) = session.map_err(|error| past.explained(error, size))?;
@@ -92,19 +95,20 @@ pub fn send<E: Endpoint>(
         let Prepared { endpoint, header, rng } = prepared;
         let mut driver = Driver::over(channel, now, FlowId(0), endpoint, SendBuffer::new(header), rng)?;
         driver.wake_early(crate::margin::measured());
-        let path = Path { peer, lengths, packet: sizes.packet };
-        let mut sending = Sending::new(config, &mut file, size, now, path, &past);
+        widening.begin(now.now(), past.done, carried.longest());
+        let path = Path { peer, carried, packet: sizes.packet };
+        let mut sending = Sending::new(config, &mut file, size, now, path, (&past, &mut widening));
         let outcome = sending.run(&mut driver, &mut *watch);
         let read = sending.read();
         let channel = driver.channel_mut();
         match &outcome {
             // Who is to go on hears of no end.
-            Err(TransferError::Peer { .. } | TransferError::Silent { .. }) | Ok(Ended::Shorter(..)) => {}
+            Err(TransferError::Peer { .. } | TransferError::Silent { .. }) | Ok(Ended::Anew(..)) => {}
             Err(error) => channel.say(now.now(), &Message::Verdict(Err(error.to_string()))),
             Ok(Ended::Whole) => channel.say(now.now(), &Message::Farewell),
         }
         let (edge, moves) = (past.edge_with(driver.counters()), past.moves + driver.channel().moves());
-        let Ended::Shorter(found) = outcome? else {
+        let Ended::Anew(found) = outcome? else {
             return Ok(Sent {
                 name,
                 size: Bytes::new(size),
@@ -120,9 +124,9 @@ pub fn send<E: Endpoint>(
         past.observation = past.with(driver.endpoint().observe());
         past = Past { done: found.done, read: past.read.max(read), edge, moves, ..past };
         let (socket, _) = driver.into_channel().into_parts();
-        let Found { initiator, cookie, lengths, .. } = *found;
+        let Found { initiator, cookie, carried, .. } = *found;
         reached =
-            Reached { socket, peer, initiator, cookie, lengths, deadline: clock.now() + config.patience };
+            Reached { socket, peer, initiator, cookie, carried, deadline: clock.now() + config.patience };
     }
 }
 

@@ -10,10 +10,12 @@ use tailback_core::{Bytes, Endpoint, Event, Span, Time};
 
 use super::config::SendConfig;
 use super::error::TransferError;
+use super::lengths::Carried;
 use super::narrowing::{Flow, Narrowing, Turn};
 use super::news::{Lack, News, Standing};
 use super::past::Past;
 use super::reach::{TOO_NARROW, connected, hint_of};
+use super::widening::Widening;
 use super::{Phase, SIGN_OF_LIFE, Seen, TURN, Watch, about};
 use crate::buffer::SendBuffer;
 use crate::channel::{Message, SecuredChannel};
@@ -33,8 +35,8 @@ const REBIND: Span = Span::from_secs(2);
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub(super) peer: SocketAddr,
-    /// The datagrams that came through: the one in use first, then shorter ones.
-    pub(super) lengths: Vec<u16>,
+    /// The datagrams that come through; the longest is in use.
+    pub(super) carried: Carried,
     /// The longest IP packet.
     pub(super) packet: Bytes,
 }
@@ -43,17 +45,17 @@ pub(super) struct Path {
 pub(super) enum Ended {
     /// The receiver has the file.
     Whole,
-    /// The way carries shorter packets only.
-    Shorter(Box<Found>),
+    /// It is to go on in another session, with packets of another length.
+    Anew(Box<Found>),
 }
 
-/// What came through a way that has become narrower.
+/// What comes through a way that has become narrower or wider.
 pub(super) struct Found {
     /// Who asked, and the receiver's cookie for him.
     pub(super) initiator: Initiator,
     pub(super) cookie: [u8; COOKIE],
-    /// The longest datagram that came through first, then shorter ones.
-    pub(super) lengths: Vec<u16>,
+    /// The datagrams that come through now.
+    pub(super) carried: Carried,
     /// How much of the file was acknowledged.
     pub(super) done: u64,
 }
@@ -73,6 +75,7 @@ pub(super) struct Sending<'a> {
     rebound: Time,
     news: News,
     narrowing: Narrowing,
+    widening: &'a mut Widening,
     /// The newest cookie of those that answered.
     cookie: Option<[u8; COOKIE]>,
 }
@@ -85,13 +88,14 @@ impl<'a> Sending<'a> {
         size: u64,
         clock: Clock,
         path: Path,
-        past: &'a Past,
+        (past, widening): (&'a Past, &'a mut Widening),
     ) -> Self {
         let (now, done) = (clock.now(), past.done);
         Self {
             config,
             news: News::new(config.patience, size, done, now),
-            narrowing: Narrowing::new(path.lengths.clone(), config.patience, now, done),
+            narrowing: Narrowing::new(path.carried.from_longest().to_vec(), config.patience, now, done),
+            widening,
             path,
             past,
             clock,
@@ -133,7 +137,7 @@ impl<'a> Sending<'a> {
             }
             let done = self.read - driver.kept() as u64;
             if let Some(found) = self.look_at_way(driver, done)? {
-                return Ok(Ended::Shorter(found));
+                return Ok(Ended::Anew(found));
             }
             self.keep_in_touch(driver, done)?;
             let observation = self.past.with(driver.endpoint().observe());
@@ -175,7 +179,7 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// Finds out whether the way has become narrower; what comes through, once that is known.
+    /// Finds out whether the way has become narrower or wider; what comes through, once that is known.
     fn look_at_way<E: Endpoint>(
         &mut self,
         driver: &mut Driver<E, SendBuffer, SecuredChannel>,
@@ -186,10 +190,12 @@ impl<'a> Sending<'a> {
         while let Some((cookie, length)) = channel.take_answer() {
             self.cookie = Some(cookie);
             self.narrowing.answered(now, length);
+            self.widening.answered(now, length);
         }
-        let is_told = channel.take_told();
+        let is_told = channel.take_told() && !self.widening.is_asking();
         if done == self.size {
             self.narrowing.forget();
+            self.widening.forget();
             return Ok(None);
         }
         let flow = Flow {
@@ -200,7 +206,7 @@ impl<'a> Sending<'a> {
             rtt: seen.smoothed_rtt,
             is_told,
         };
-        match self.narrowing.turn(&flow) {
+        match self.next_turn(&flow) {
             Turn::Nothing => {}
             Turn::Begin => {
                 // Another attempt each time: what was answered before says nothing of the way as it is now.
@@ -210,17 +216,31 @@ impl<'a> Sending<'a> {
             Turn::Ask(length) => {
                 if !channel.ask(length) {
                     self.narrowing.refused(length);
+                    self.widening.refused(length);
                 }
             }
-            Turn::Shorten(longest) => {
+            Turn::Change(longest) => {
                 if let (Some(initiator), Some(cookie)) = (channel.end_asking(), self.cookie) {
-                    let mut lengths = self.path.lengths.clone();
-                    lengths.retain(|length| *length <= longest);
-                    return Ok(Some(Box::new(Found { initiator, cookie, lengths, done })));
+                    let carried = self.path.carried.with(longest);
+                    return Ok(Some(Box::new(Found { initiator, cookie, carried, done })));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// One question at a time: whether what is in use comes through is the more urgent one.
+    fn next_turn(&mut self, flow: &Flow) -> Turn {
+        match self.narrowing.turn(flow) {
+            Turn::Nothing if !self.narrowing.is_searching() => {
+                self.widening.turn(flow, self.size, &self.path.carried)
+            }
+            Turn::Begin => {
+                self.widening.forget();
+                Turn::Begin
+            }
+            turn => turn,
+        }
     }
 
     /// Shows that this end is there, looks whether the other one is, and tries another socket where it is not.
