@@ -252,7 +252,7 @@ fn a_way_that_is_too_narrow_for_any_transfer_is_one_error_that_says_so() {
     for (is_filtered, name) in [(true, "deaf"), (false, "told")] {
         let Some(Moved { sent, .. }) = over(name, (Hop::Second, 576), FOUR, is_filtered) else { return };
         let error = sent.expect_err("too narrow").to_string();
-        let why = "did not answer for 5 s (only packets come through that are too short for a transfer)";
+        let why = "did not answer for 5 s (only packets that are too short for a transfer reach it)";
         assert!(error.ends_with(why), "{error}");
     }
 }
@@ -302,7 +302,7 @@ fn a_way_that_becomes_too_narrow_is_one_error_that_says_so() {
     let narrow = || lab.narrow(Hop::Second, 576);
     let Moved { sent, received, begun } = moved(&lab, &folder, ("cubic", SIZE), FOUR, &narrow);
     let error = sent.expect_err("too narrow").to_string();
-    let why = "the receiver has acknowledged nothing for 5 s (only packets come through that are too short for a transfer); ";
+    let why = "the receiver has acknowledged nothing for 5 s (only packets that are too short for a transfer reach it); ";
     assert!(error.starts_with(why), "{error}");
     assert_eq!(begun.len(), 1);
     received.expect_err("nothing comes any more");

@@ -6,6 +6,7 @@
 use tailback_core::{Span, Time};
 
 use super::lengths::{Search, Step, pace};
+use crate::secure::envelope::SHORTEST_HELLO;
 
 /// So many packets at least have left before it means something that they are not acknowledged.
 const ENOUGH: u64 = 3;
@@ -41,6 +42,19 @@ pub(super) enum Turn {
     Change(u16),
 }
 
+/// What came through when it was last asked and no session anew came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// It was not asked since all was well.
+    Unknown,
+    /// Packets as long as those in use, and answers to them.
+    Long,
+    /// Only such as are too short for a transfer: since their answers are as long as others, longer ones are lost on the way there.
+    Short,
+    /// None, or no answer to any.
+    Nothing,
+}
+
 /// What is known of the lengths that the way of a session carries.
 #[derive(Clone, Debug)]
 pub(super) struct Narrowing {
@@ -52,7 +66,9 @@ pub(super) struct Narrowing {
     search: Option<Search>,
     /// Searches in a row of which nothing came.
     fruitless: u32,
-    is_closed: bool,
+    /// Whether it is the shortest of all that is asked for, which only tells why nothing longer is answered.
+    is_last_question: bool,
+    passage: Passage,
 }
 
 impl Narrowing {
@@ -60,7 +76,8 @@ impl Narrowing {
     pub(super) fn new(lengths: Vec<u16>, patience: Span, now: Time, done: u64) -> Self {
         let last = Flow { now, done, sent_packets: 0, sent_bytes: 0, rtt: None, is_told: false };
         let pace = pace(patience);
-        Self { lengths, pace, last, search: None, fruitless: 0, is_closed: false }
+        let (is_last_question, passage) = (false, Passage::Unknown);
+        Self { lengths, pace, last, search: None, fruitless: 0, is_last_question, passage }
     }
 
     /// What to do now.
@@ -69,11 +86,22 @@ impl Narrowing {
         match search.step(flow.now) {
             Step::Ask(length) => Turn::Ask(length),
             Step::Wait(_) => Turn::Nothing,
-            Step::Found(Some(length)) if length < self.lengths[0] => Turn::Change(length),
+            Step::Found(None) if !self.is_last_question => {
+                self.is_last_question = true;
+                self.search = Some(Search::new(&[SHORTEST_HELLO as u16], flow.now, flow.rtt, self.pace));
+                Turn::Nothing
+            }
+            Step::Found(Some(length)) if !self.is_last_question && length < self.lengths[0] => {
+                Turn::Change(length)
+            }
             Step::Found(found) => {
-                self.is_closed = found.is_none();
+                self.passage = match found {
+                    Some(_) if self.is_last_question => Passage::Short,
+                    Some(_) => Passage::Long,
+                    None => Passage::Nothing,
+                };
                 self.fruitless = (self.fruitless + 1).min(DOUBLINGS);
-                (self.search, self.last) = (None, *flow);
+                (self.search, self.last, self.is_last_question) = (None, *flow, false);
                 Turn::Nothing
             }
         }
@@ -100,17 +128,18 @@ impl Narrowing {
 
     /// Nothing is left to be sent: what a search would find is of no use any more.
     pub(super) fn forget(&mut self) {
-        self.search = None;
+        (self.search, self.is_last_question) = (None, false);
     }
 
-    /// Whether something comes through, and it is being found out what: an end in sight, so nobody gives up now.
+    /// Whether something comes through that a transfer can use, and it is being found out what: an end in sight, so nobody gives
+    /// up now.
     pub(super) fn is_promising(&self) -> bool {
-        self.search.as_ref().is_some_and(Search::is_answered)
+        !self.is_last_question && self.search.as_ref().is_some_and(Search::is_answered)
     }
 
-    /// Whether nothing that a transfer can use came through when it was last looked for.
-    pub(super) fn is_closed(&self) -> bool {
-        self.is_closed
+    /// What came through when it was last asked.
+    pub(super) fn passage(&self) -> Passage {
+        self.passage
     }
 
     fn look(&mut self, flow: &Flow) -> Turn {
@@ -127,7 +156,7 @@ impl Narrowing {
             return Turn::Begin;
         }
         if is_due && is_enough {
-            (self.last, self.fruitless, self.is_closed) = (*flow, 0, false);
+            (self.last, self.fruitless, self.passage) = (*flow, 0, Passage::Unknown);
         }
         Turn::Nothing
     }
@@ -152,7 +181,7 @@ mod tests {
         /// When what was asked for, in seconds.
         asked: Vec<(f64, u16)>,
         shortened: Option<(f64, u16)>,
-        is_closed: bool,
+        passage: Option<Passage>,
         done: u64,
     }
 
@@ -195,7 +224,7 @@ mod tests {
                     return told;
                 }
             }
-            told.is_closed = narrowing.is_closed();
+            told.passage = Some(narrowing.passage());
             now += STEP;
         }
         told
@@ -252,15 +281,53 @@ mod tests {
     #[test]
     fn a_way_on_which_nothing_passes_is_said_to_be_closed() {
         let told = session(&all(), 30, &mut |at, _| at < 10.0, |_| false);
-        assert!(told.is_closed && told.shortened.is_none());
+        assert_eq!((told.passage, told.shortened), (Some(Passage::Nothing), None));
         let after = told.asked.len();
-        assert!(after <= 6 * 5, "{after} hellos into nothing");
+        assert!(after <= 9 * 5, "{after} hellos into nothing");
         // It is not, if something passes again.
         let told = session(&all(), 60, &mut |at, _| !(10.0..20.0).contains(&at), |_| false);
-        assert!(!told.is_closed && told.shortened.is_none(), "{told:?}");
+        assert_eq!((told.passage, told.shortened), (Some(Passage::Unknown), None));
         // There may be nothing shorter.
         let told = session(&lengths(1232, 28), 30, &mut |at, _| at < 10.0, |_| false);
-        assert!(told.is_closed && told.shortened.is_none());
+        assert_eq!((told.passage, told.shortened), (Some(Passage::Nothing), None));
+    }
+
+    /// What comes through tells what is lost: long packets on the way there, or what comes back.
+    #[test]
+    fn it_is_known_what_comes_through() {
+        for lengths in [all(), lengths(1232, 28)] {
+            let told = session(&lengths, 30, &mut |at, length| at < 10.0 || length <= 500, |_| false);
+            assert_eq!((told.passage, told.shortened), (Some(Passage::Short), None));
+        }
+        // Questions are answered, and data is not acknowledged.
+        let mut narrowing = Narrowing::new(all(), PATIENCE, Time::ZERO, 0);
+        let mut flow =
+            Flow { now: Time::ZERO, done: 0, sent_packets: 9, sent_bytes: 9000, rtt: None, is_told: false };
+        while narrowing.passage() == Passage::Unknown && flow.now < Time::ZERO + PATIENCE {
+            flow.now += STEP;
+            if let Turn::Ask(length) = narrowing.turn(&flow) {
+                narrowing.answered(flow.now, length);
+            }
+        }
+        assert_eq!(narrowing.passage(), Passage::Long);
+    }
+
+    /// An answer to what no transfer can use is no reason to wait.
+    #[test]
+    fn what_is_too_short_promises_nothing() {
+        let mut narrowing = Narrowing::new(all(), PATIENCE, Time::ZERO, 0);
+        let mut flow =
+            Flow { now: Time::ZERO, done: 0, sent_packets: 9, sent_bytes: 9000, rtt: None, is_told: false };
+        while narrowing.passage() == Passage::Unknown && flow.now < Time::ZERO + PATIENCE {
+            flow.now += STEP;
+            if let Turn::Ask(length) = narrowing.turn(&flow)
+                && usize::from(length) == SHORTEST_HELLO
+            {
+                narrowing.answered(flow.now, length);
+            }
+            assert!(!narrowing.is_promising());
+        }
+        assert_eq!(narrowing.passage(), Passage::Short);
     }
 
     /// Somebody on the way who drops what is long for a while has the transfer go on with less, and no more than that.

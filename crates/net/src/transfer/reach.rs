@@ -27,8 +27,8 @@ const LONGEST_WAIT: Span = Span::from_secs(1);
 const LOOK: Span = Span::from_millis(20);
 /// So many hellos that are as long as a transfer's packets are tried before the shortest, which tells why it is of no use.
 const TRIES: u32 = 3;
-/// Why it is of no use.
-pub(super) const TOO_NARROW: &str = "only packets come through that are too short for a transfer";
+/// Why it is of no use: the answers to short ones are as long as those to long ones would be, so it is the way there.
+pub(super) const TOO_NARROW: &str = "only packets that are too short for a transfer reach it";
 
 /// A socket that is connected to a peer, with whatever address this host has now.
 pub(super) fn connected(peer: SocketAddr) -> io::Result<UdpSocket> {

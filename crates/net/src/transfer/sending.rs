@@ -11,7 +11,7 @@ use tailback_core::{Bytes, Endpoint, Event, Span, Time};
 use super::config::SendConfig;
 use super::error::TransferError;
 use super::lengths::Carried;
-use super::narrowing::{Flow, Narrowing, Turn};
+use super::narrowing::{Flow, Narrowing, Passage, Turn};
 use super::news::{Lack, News, Standing};
 use super::past::Past;
 use super::reach::{TOO_NARROW, connected, hint_of};
@@ -262,8 +262,8 @@ impl<'a> Sending<'a> {
         // Where something comes through, it is soon gone on with.
         let is_over = |lack: &(Lack, Span)| lack.0 == Lack::Word || !self.narrowing.is_promising();
         if let Some((lack, longest)) = lack.filter(is_over) {
-            let narrow = (lack != Lack::Word && self.narrowing.is_closed()).then_some(TOO_NARROW);
-            return Err(self.given_up(lack, longest, narrow.or(hint).or(self.hint), done));
+            let passage = if lack == Lack::Word { Passage::Unknown } else { self.narrowing.passage() };
+            return Err(self.given_up(lack, longest, why(passage).or(hint).or(self.hint), done));
         }
         if silence >= REBIND && now.since(self.rebound) >= REBIND {
             self.rebound = now;
@@ -284,5 +284,18 @@ impl<'a> Sending<'a> {
             }
             Lack::Verdict => TransferError::Stuck { what: "not said how it ended", patience, kept, total },
         }
+    }
+}
+
+/// Why a receiver of which something is heard acknowledges nothing, as far as that can be known.
+fn why(passage: Passage) -> Option<&'static str> {
+    match passage {
+        Passage::Unknown => None,
+        Passage::Long => Some("long packets reach it, and no acknowledgement comes back"),
+        Passage::Short => Some(TOO_NARROW),
+        // Which of the two it is, nobody here can know: the answers to the shortest questions are nearly as long as these.
+        Passage::Nothing => Some(
+            "only its short signs of life come; longer packets are lost on the way there or on the way back",
+        ),
     }
 }

@@ -30,8 +30,10 @@ pub(crate) struct Treatment {
     pub(crate) reflection: f64,
     /// After so many datagrams nothing passes any more; 0 for never.
     pub(crate) dead_after: u64,
-    /// After so many datagrams only short ones come back, which acknowledge nothing; 0 for never.
+    /// After so many datagrams only short ones come back, which acknowledge nothing; 0 for never. Those that say that somebody is
+    /// there always do, others up to this length.
     pub(crate) short_after: u64,
+    pub(crate) short_to: usize,
     /// After so many datagrams none that is longer than this passes any more; 0 for never.
     pub(crate) narrow_after: u64,
     pub(crate) narrow_to: usize,
@@ -56,6 +58,7 @@ impl Treatment {
         reflection: 0.0,
         dead_after: 0,
         short_after: 0,
+        short_to: 0,
         narrow_after: 0,
         narrow_to: NARROW,
         narrow_for: 0.0,
@@ -134,7 +137,9 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
             }
         }
         while let Ok(length) = far_socket.recv(&mut buffer) {
-            let is_cut = treatment.short_after != 0 && passed >= treatment.short_after && length > SHORT;
+            let is_cut = treatment.short_after != 0
+                && passed >= treatment.short_after
+                && length > SHORT.max(treatment.short_to);
             let is_lost = |from: &SocketAddr| {
                 treatment.lost_after != 0 && passed >= treatment.lost_after && first == Some(*from)
             };
