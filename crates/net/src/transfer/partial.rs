@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -166,7 +166,8 @@ impl Partial {
     }
 
     /// Whether the bytes have the offered hash, found out in a thread of its own, which also brings them to the disk where they
-    /// have: either may take longer than a sender waits for a word. Bytes that passed here are not read again.
+    /// have: either may take longer than a sender waits for a word. Bytes that passed here are not read again; that the file still
+    /// has all of them, and is still the one in its place, is looked at.
     ///
     /// The name must not outlive the bytes: many file systems keep a new name before the data behind it, and a loss of power
     /// would leave a file that looks whole and is not. The sender, who was told that all is well, may have removed its own by
@@ -174,18 +175,23 @@ impl Partial {
     /// a disk, beside a handshake over the network.
     ///
     /// # Errors
-    /// Where the system has no more threads.
+    /// Of the disk, and where the system has no more threads.
     pub fn settle_beside(&mut self) -> io::Result<Settling> {
         let wanted = Arc::new(());
         let heard = Arc::downgrade(&wanted);
         let (path, known, expected) = (self.path.clone(), self.running.take().map(finished), self.hash);
+        let (written, size) = (self.file.metadata()?, self.size);
         let thread = thread::Builder::new().name("settling".to_owned()).spawn(move || {
             // Opened anew: a copy of what is open here would keep the lock when nobody waits for the thread any more.
             let mut file = File::open(path)?;
             // A sender that comes again and again would otherwise have as many threads read all of it.
             let mut go_on = |_| heard.strong_count() > 0;
             let hash = if let Some(hash) = known { hash } else { hash_of(&mut file, &mut go_on)?.1 };
-            let is_right = hash == expected;
+            let there = file.metadata()?;
+            if (there.dev(), there.ino()) != (written.dev(), written.ino()) {
+                return Err(io::Error::other("somebody else has put another file in its place"));
+            }
+            let is_right = hash == expected && there.len() == size;
             if is_right {
                 file.sync_all()?;
             }
@@ -269,6 +275,30 @@ mod tests {
         let mut partial = Partial::open(folder.path(), &wrong, false).expect("opened");
         partial.append(b"whole").expect("written");
         assert!(!partial.settle_beside().expect("begun").join().expect("settled"));
+    }
+
+    /// The hash of what was written does not say what is there.
+    #[test]
+    fn what_somebody_else_changes_meanwhile_is_not_taken_for_whole() {
+        let folder = Folder::new("changed");
+        let offer = offer("film", b"whole");
+        let settled = |change: &dyn Fn(&Path)| {
+            let mut partial = Partial::open(folder.path(), &offer, false).expect("opened");
+            partial.append(b"who").expect("written");
+            change(partial.path());
+            partial.append(b"le").expect("written");
+            let outcome = partial.settle_beside().expect("begun").join();
+            let _ = partial.discard();
+            outcome
+        };
+        assert!(settled(&|_| {}).expect("settled"));
+        let cut = |place: &Path| File::options().write(true).open(place).and_then(|file| file.set_len(1));
+        assert!(!settled(&|place| cut(place).expect("cut")).expect("settled"));
+        let replace = |place: &Path| fs::remove_file(place).and_then(|()| fs::write(place, b"whole"));
+        let error = settled(&|place| replace(place).expect("replaced")).expect_err("another file");
+        assert_eq!(error.to_string(), "somebody else has put another file in its place");
+        let error = settled(&|place| fs::remove_file(place).expect("removed")).expect_err("none");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 
     /// A sender that comes again while its file is settled need not wait for that.
