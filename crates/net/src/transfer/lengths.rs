@@ -64,7 +64,7 @@ impl Carried {
     }
 
     /// The longest that is carried, and those that are shorter.
-    pub(super) fn from_longest(&self) -> &[u16] {
+    pub(super) fn passing(&self) -> &[u16] {
         &self.all[self.at..]
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Sending<'a> {
         Self {
             config,
             news: News::new(config.patience, size, done, now),
-            narrowing: Narrowing::new(path.carried.from_longest().to_vec(), config.patience, now, done),
+            narrowing: Narrowing::new(path.carried.passing().to_vec(), config.patience, now, done),
             widening,
             path,
             past,
