@@ -19,7 +19,9 @@ use tailback_net::channel::Message;
 use tailback_net::secure::envelope::{self, COOKIE, Envelope};
 use tailback_net::secure::handshake::Accepted;
 use tailback_net::secure::{Initiator, Invitation, KeyPair};
-use tailback_net::transfer::{Offer, ReceiveConfig, Received, SendConfig, TransferError, receive, send};
+use tailback_net::transfer::{
+    Offer, ReceiveConfig, Received, SendConfig, TransferError, Word, receive, send,
+};
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
 
 fn pair() -> KeyPair {
@@ -49,7 +51,16 @@ fn waiting(
     let thread = thread::spawn(move || {
         let clock = Clock::start();
         let mut watch = |_: &_| clock.now() < Time::ZERO + Span::from_secs(60);
-        receive(&config, |address| tell.send(address).expect("heard"), ends::receiver, &mut watch)
+        receive(
+            &config,
+            |word: Word<'_>| {
+                if let Word::Listening(at) = word {
+                    tell.send(at).expect("heard");
+                }
+            },
+            ends::receiver,
+            &mut watch,
+        )
     });
     (told.recv().expect("it listens"), thread)
 }

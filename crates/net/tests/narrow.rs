@@ -25,7 +25,7 @@ use tailback_net::Clock;
 use tailback_net::router::Namespace;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{
-    Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, Sizes, TransferError, receive, send,
+    Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, Sizes, TransferError, Word, receive, send,
 };
 
 const SIZE: usize = 20_000_000;
@@ -147,7 +147,11 @@ fn moved(
     thread::scope(|scope| {
         let receiver = scope.spawn(move || {
             let job = move || {
-                let listening = |at: SocketAddr| tell.send(at).expect("heard");
+                let listening = |word: Word<'_>| {
+                    if let Word::Listening(at) = word {
+                        tell.send(at).expect("heard");
+                    }
+                };
                 let mut goes_on = |_: &Seen| !over.load(Ordering::Relaxed);
                 receive(&receiving, listening, ends::receiver, &mut goes_on)
             };

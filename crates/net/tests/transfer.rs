@@ -23,7 +23,7 @@ use tailback_core::{Bytes, Span, Stream, Time};
 use tailback_net::channel::{Message, Opened};
 use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{
-    Offer, Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, Sizes, TransferError, receive, send,
+    Offer, Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, Sizes, TransferError, Word, receive, send,
 };
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
 
@@ -88,7 +88,16 @@ fn waiting(config: ReceiveConfig) -> Waiting {
     let thread = thread::spawn(move || {
         let clock = Clock::start();
         let mut watch = |_: &_| clock.now() < Time::ZERO + LONG;
-        receive(&config, |address| tell.send(address).expect("heard"), ends::receiver, &mut watch)
+        receive(
+            &config,
+            |word: Word<'_>| {
+                if let Word::Listening(at) = word {
+                    tell.send(at).expect("heard");
+                }
+            },
+            ends::receiver,
+            &mut watch,
+        )
     });
     let address = told.recv().expect("it listens");
     Waiting { pair, address, thread }
@@ -527,6 +536,34 @@ fn who_was_not_invited_and_what_is_not_wanted_is_refused() {
     sent(&allowed, "cubic").expect("sent at last");
     receiver.end().expect("received");
     assert_eq!(folder.names(), ["film"]);
+}
+
+/// Somebody who waits for a file hears why it does not come, and nothing of a file that does not.
+#[test]
+fn a_receiver_is_told_of_what_it_refuses() {
+    let folder = Places::new("told");
+    let file = folder.file(1000);
+    let name = folder.target().join("film");
+    fs::write(&name, "an older one").expect("written");
+    let pair = KeyPair::generate().expect("random numbers");
+    let (config, (tell, told)) = (config(&folder.target(), &pair), channel());
+    let thread = thread::spawn(move || {
+        let hear = |word: Word<'_>| {
+            let heard = if let Word::Listening(at) = word { Ok(at) } else { Err(format!("{word:?}")) };
+            tell.send(heard).expect("heard");
+        };
+        let clock = Clock::start();
+        receive(&config, hear, ends::receiver, &mut |_| clock.now() < Time::ZERO + LONG)
+    });
+    let address = told.recv().expect("a word").expect("it listens");
+    let receiver = Waiting { pair, address, thread };
+    let sending = receiver.sending(&file, address);
+    sent(&sending, "cubic").expect_err("there already");
+    fs::remove_file(name).expect("removed");
+    sent(&sending, "cubic").expect("sent");
+    receiver.end().expect("received");
+    let words: Vec<String> = told.iter().filter_map(Result::err).collect();
+    assert_eq!(words, [r#"Refused { name: "film", why: "film is there already" }"#, "Accepted"]);
 }
 
 #[test]

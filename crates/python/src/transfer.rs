@@ -14,7 +14,7 @@ use tailback_core::{Bytes, Observation, Span, Stream, Time};
 use tailback_link::LinkCounters;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{
-    self as moving, Offer, Phase, Prepared, ReceiveConfig, Seen, SendConfig, Sizes, receive, send,
+    self as moving, Offer, Phase, Prepared, ReceiveConfig, Seen, SendConfig, Sizes, Word, receive, send,
 };
 use tailback_net::udp::EdgeCounters;
 use tailback_net::{Clock, shown};
@@ -194,24 +194,29 @@ pub(crate) fn receive_file(
 }
 
 fn received(config: &ReceiveConfig, admit: &Py<PyAny>, teller: &Teller, real: &RealRun) -> Finished {
-    let recording = RefCell::new(None);
+    let (recording, offered) = (RefCell::new(None), RefCell::new(None));
     let prepare = |offer: &Offer| {
         let admitted = |classes: &str| teller.ask(admit, classes);
-        let (prepared, scenario) = receiver(offer, admitted).inspect_err(|why| {
-            teller.tell(&json!({"phase": "refused", "name": offer.name, "why": shown(why)}));
-        })?;
+        let (prepared, scenario) = receiver(offer, admitted)?;
         real.check().map_err(|error| error.to_string())?;
-        teller.tell(&json!({"phase": "offer", "name": offer.name, "total": offer.size.get(),
+        // Whether there is room for it is not known yet.
+        *offered.borrow_mut() = Some(json!({"phase": "offer", "name": offer.name, "total": offer.size.get(),
             "scheme": scenario.flows[0].scheme.title()}));
         *recording.borrow_mut() = Some(Recording::new(scenario, false)?);
         Ok(prepared)
     };
-    let listening = |address: SocketAddr| {
-        teller.tell(&json!({"phase": "listening", "port": address.port()}));
+    let tell = |word: Word<'_>| {
+        let told = match word {
+            Word::Listening(address) => Some(json!({"phase": "listening", "port": address.port()})),
+            Word::Accepted => offered.take(),
+            Word::Refused { name, why } => Some(json!({"phase": "refused", "name": name, "why": shown(why)})),
+        };
+        if let Some(told) = told {
+            teller.tell(&told);
+        }
     };
-    let received = receive(config, listening, prepare, &mut |seen| {
-        watch(&recording, teller, seen) && !real.has_failed()
-    })?;
+    let received =
+        receive(config, tell, prepare, &mut |seen| watch(&recording, teller, seen) && !real.has_failed())?;
     let report = json!({
         "path": received.path,
         "bytes": received.size.get(),

@@ -27,7 +27,7 @@ pub use error::{TransferError, Tried};
 pub use hash::{Hash, hash_of};
 pub use offer::{LONGEST_NAME, Offer};
 pub use partial::Partial;
-pub use receive::{ReceiveConfig, Received, receive};
+pub use receive::{ReceiveConfig, Received, Word, receive};
 pub use send::{Sent, send};
 
 /// How much of a stream may be on its way beyond what was delivered, and waits at the receiver at most.

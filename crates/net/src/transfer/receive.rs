@@ -69,6 +69,22 @@ pub struct Received {
     pub moves: u64,
 }
 
+/// What becomes of a receiver that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word<'a> {
+    /// It hears on this address.
+    Listening(SocketAddr),
+    /// A sender offers a file, and begins.
+    Accepted,
+    /// A sender offers a file that is not wanted.
+    Refused {
+        /// Its name, where the offer has one.
+        name: &'a str,
+        /// Why it is not wanted.
+        why: &'a str,
+    },
+}
+
 /// An offer that was accepted.
 struct Session<R> {
     driver: Driver<R, ReceiveBuffer, SecuredChannel>,
@@ -91,21 +107,21 @@ enum Ended {
     Again(Box<(Knock, Way)>),
 }
 
-/// Receives one file. `listening` hears the address, once there is one. `prepare` makes the receiving endpoint from what the
+/// Receives one file. `tell` hears the address, once there is one, and what becomes of offers. `prepare` makes the receiving endpoint from what the
 /// sender says of the flow, for each session that begins.
 ///
 /// # Errors
 /// Whatever keeps the file from arriving, once a sender has come.
 pub fn receive<R: Endpoint>(
     config: &ReceiveConfig,
-    listening: impl FnOnce(SocketAddr),
+    mut tell: impl FnMut(Word<'_>),
     mut prepare: impl FnMut(&Offer) -> Result<Prepared<R>, String>,
     mut watch: Watch<'_>,
 ) -> Result<Received, TransferError> {
     let clock = Clock::start();
     let mut socket = MarkedSocket::hearing_all(bound(config.address, config.port)?)?;
     let mut responder = Responder::new(config.keys.clone(), clock.now())?;
-    listening(socket.local()?);
+    tell(Word::Listening(socket.local()?));
     crate::margin::measured();
     let mut next = None;
     loop {
@@ -114,7 +130,13 @@ pub fn receive<R: Endpoint>(
             None => listen(&socket, &mut responder, clock, &mut watch)?,
         };
         let (sender, nonce, made) = (knock.sender, knock.nonce, knock.made);
-        let opened = open(config, &knock, &mut prepare);
+        let offer = Offer::read(&knock.offer);
+        let name = offer.as_ref().map(|offer| offer.name.clone()).unwrap_or_default();
+        let opened = open(config, sender, offer, &mut prepare);
+        match &opened {
+            Ok(_) => tell(Word::Accepted),
+            Err(why) => tell(Word::Refused { name: &name, why }),
+        }
         let answer =
             write_answer(&opened.as_ref().map(|(_, partial, _)| partial.have()).map_err(Clone::clone));
         let (accepted, bytes) = responder.answer(knock, &answer)?;
@@ -149,13 +171,14 @@ pub fn receive<R: Endpoint>(
 /// What becomes of an offer: all that a session needs, or why there is none, in words for the sender.
 fn open<R>(
     config: &ReceiveConfig,
-    knock: &Knock,
+    sender: Option<[u8; KEY]>,
+    offer: Option<Offer>,
     prepare: &mut impl FnMut(&Offer) -> Result<Prepared<R>, String>,
 ) -> Result<(Offer, Partial, Prepared<R>), String> {
-    if config.only.is_some() && knock.sender != config.only {
+    if config.only.is_some() && sender != config.only {
         return Err("this sender's key is not the one that may send".to_owned());
     }
-    let offer = Offer::read(&knock.offer).ok_or("the offer makes no sense")?;
+    let offer = offer.ok_or("the offer makes no sense")?;
     let prepared = prepare(&offer)?;
     let partial = Partial::open(&config.folder, &offer, config.overwrite)?;
     Ok((offer, partial, prepared))
