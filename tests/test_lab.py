@@ -386,6 +386,25 @@ def test_schemes_that_time_packets_get_each_of_them_later_by_the_mean() -> None:
     tb.Scenario.of(scenario)
 
 
+def test_programs_of_the_kernels_flows_take_time_to_read() -> None:
+    kernel = HostTimes((10e-6,), (5e-6,), reading=(70e-6, 80e-6))
+    hosts = [Hosts(5e6, kernel, HostTimes((40e-6,), (50e-6,)))]
+    written = _written()
+    scenario = written.to_dict(full=True)
+    take_time(scenario, {"kernel"}, hosts)
+    assert scenario["flows"][0]["receiver"]["reading"] == {"name": "empirical", "values": ["70 µs", "80 µs"]}
+    assert scenario["flows"][1] == written.to_dict(full=True)["flows"][1]
+    tb.Scenario.of(scenario)
+    # What a scenario says itself stays: of the program, and of the hosts on that side.
+    said = written.to_dict(full=True)
+    said["flows"][0]["receiver"]["reading"] = "1 ms"
+    take_time(said, {"kernel"}, hosts)
+    assert said["flows"][0]["receiver"]["reading"] == "1 ms"
+    given = _written(coalescing={"time": "7 us"}).to_dict(full=True)
+    take_time(given, {"kernel"}, hosts)
+    assert "reading" not in given["flows"][0]["receiver"]
+
+
 def test_what_a_scenario_says_of_its_hosts_stays() -> None:
     scenario = _written(coalescing={"time": "7 us"}).to_dict(full=True)
     given = json.loads(json.dumps(scenario["topology"]["access"]))
@@ -410,7 +429,8 @@ def test_simulated_hosts_take_what_the_tool_that_measures_real_ones_finds(rate: 
     """At the rates that were measured, packets of one flow come further apart than hosts take, so that each is a batch."""
     from tools.host_times import both_ends
 
-    hosts = Hosts(20e6, HostTimes((10e-6, 20e-6), (30e-6, 70e-6)), HostTimes((40e-6, 90e-6), (50e-6, 60e-6, 130e-6)))
+    kernel = HostTimes((10e-6, 20e-6), (12e-6,), reading=(60e-6, 90e-6))
+    hosts = Hosts(20e6, kernel, HostTimes((40e-6, 90e-6), (50e-6, 60e-6, 130e-6)))
     full = {"transport": {"segment_size": "1500 B"}}
     written = tb.dumbbell(
         rate=rate,
@@ -418,20 +438,25 @@ def test_simulated_hosts_take_what_the_tool_that_measures_real_ones_finds(rate: 
         buffer="50 packets",
         access={"delay": "1 ms"},
         flows=[
-            tb.flows(1, "sack", name="kernel", receiver={"ack_every": 2}, **full),
+            tb.flows(1, "sack", name="kernel", receiver={"ack_every": 2, "sack_compression": {}}, **full),
             # It shares hosts and has none, so that the next flow has those of the number 2.
-            tb.flows(1, "cubic", name="shared", from_="s0", to="d0", start="3900 ms", **full),
+            tb.flows(1, "cubic", name="shared", from_="s0", to="d0", start="7900 ms", **full),
             tb.flows(1, "cubic", name="ours", **full),
         ],
-        duration="4 s",
+        duration="8 s",
         record={"packets": True, "links": "all"},
     )
     scenario = written.to_dict(full=True)
     take_time(scenario, {"kernel"}, [hosts])
     result = tb.Scenario.of(scenario).run()
     for name, index, given in (("kernel", 0, hosts.kernel), ("ours", 2, hosts.ours)):
-        for end, times in both_ends(result, name, index).items():
+        for end, times in both_ends(result, name, index, is_read=name == "kernel").items():
             known = getattr(given, end)
+            if end == "receiver" and name == "kernel":
+                # Beside a hole, until three of a row have been acknowledged: a few for each loss.
+                assert len(times) >= 6
+                assert set(times.round(9)) == set(known)
+                continue
             found = times.round(9)
             # Where packets of the flow that shares the hosts began a batch, the kernel's are taken sooner. A retransmission
             # now and then waited for its time and answers nothing.
@@ -439,6 +464,24 @@ def test_simulated_hosts_take_what_the_tool_that_measures_real_ones_finds(rate: 
             assert len(found) > 300
             assert sum(right) >= (0.999 if name == "ours" else 0.95) * len(found)
             assert min(right) > 0.8 * len(found) / len(known), "all are about equally likely"
+
+
+def test_a_reader_is_measured_while_its_window_does_not_grow_and_beside_a_hole_until_acknowledgements_wait() -> None:
+    import numpy as np
+
+    from tools.host_times import BEGINNING, GROWING, _reader
+
+    arrived = np.arange(6000) * 1e-3
+    taken, sizes = np.full(6000, 80e-6), np.full(6000, 52)
+    taken[arrived < BEGINNING] = 40e-6
+    sizes[4000:4005] = 64
+    taken[4000:4005] = [10e-6, 11e-6, 12e-6, 150e-6, 150e-6]
+    taken[4005 : 4005 + GROWING - 1] = 30e-6
+    taken[5500] = 300e-6
+    left = pl.DataFrame({"time": arrived + taken, "size": sizes})
+    found = _reader(arrived, left)
+    assert found["receiver"] == pytest.approx([10e-6, 11e-6, 12e-6])
+    assert found["reading"] == pytest.approx(np.full(3000 - 5 - GROWING, 69e-6))
 
 
 def test_an_end_of_which_a_run_tells_nothing_is_named() -> None:

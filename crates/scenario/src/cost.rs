@@ -16,7 +16,7 @@ fn looks_per_flow(scenario: fn(u64) -> Value) -> [u64; 3] {
     })
 }
 
-fn dumbbell(flows: Value, record: Value) -> Value {
+fn dumbbell(flows: &Value, record: &Value) -> Value {
     let topology = json!({"template": "dumbbell", "rate": LINK});
     json!({"duration": "1 s", "topology": topology, "flows": flows, "record": record})
 }
@@ -24,21 +24,21 @@ fn dumbbell(flows: Value, record: Value) -> Value {
 /// Groups without names, every fifth of two flows.
 fn nameless(flows: u64) -> Value {
     let group = |number| json!({"scheme": "sack", "count": if number % 5 == 0 { 2 } else { 1 }});
-    dumbbell((0..flows).map(group).collect(), json!({}))
+    dumbbell(&(0..flows).map(group).collect(), &json!({}))
 }
 
 /// The same with names, all of which are recorded.
 fn named(flows: u64) -> Value {
     let group = |number| json!({"name": format!("flow {number}"), "scheme": "sack", "count": 1 + number % 2});
     let names: Value = (0..flows).map(|number| format!("flow {number}")).collect();
-    dumbbell((0..flows).map(group).collect(), json!({"flows": names}))
+    dumbbell(&(0..flows).map(group).collect(), &json!({"flows": names}))
 }
 
 /// One group, of which all members and all links to receivers are recorded by name.
 fn members(flows: u64) -> Value {
     let all = |before: &str| -> Value { (0..flows).map(|number| format!("{before}{number}")).collect() };
     let record = json!({"flows": all("flow-"), "links": all("r1->d")});
-    dumbbell(json!([{"name": "flow", "scheme": "sack", "count": flows}]), record)
+    dumbbell(&json!([{"name": "flow", "scheme": "sack", "count": flows}]), &record)
 }
 
 /// An aggregate for every ten flows, from edges of its own.
@@ -95,7 +95,7 @@ fn an_aggregate_looks_at_its_own_flows_among_thousands() {
 #[test]
 fn a_slip_of_a_large_group_is_looked_into_a_few_times() {
     let slip = |flows: u64| {
-        let text = dumbbell(json!([{"scheme": "sack", "count": flows, "to": "d"}]), json!({})).to_string();
+        let text = dumbbell(&json!([{"scheme": "sack", "count": flows, "to": "d"}]), &json!({})).to_string();
         let mut told = String::new();
         let looks = looks(|| told = Scenario::from_json(&text).expect_err("no such node").to_string());
         assert!(told.contains("flows[0].to"), "{told}");

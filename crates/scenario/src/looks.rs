@@ -7,7 +7,7 @@ thread_local! {
 }
 
 /// One more is looked at.
-#[inline(always)]
+#[inline]
 pub(crate) fn look() {
     #[cfg(test)]
     LOOKS.set(LOOKS.get() + 1);

@@ -125,7 +125,7 @@ def _read(scenario: dict[str, Any], kernel: Collection[str], hosts: Hosts) -> No
     for flow in scenario["flows"]:
         times = (hosts.kernel if flow["name"] in kernel else hosts.ours).reading
         if times and "receiver" in flow and "reading" not in flow["receiver"]:
-            flow["receiver"]["reading"] = {"time": _empirical(times)}
+            flow["receiver"]["reading"] = _empirical(times)
 
 
 def _empirical(values: Sequence[float]) -> dict[str, Any]:

@@ -3319,6 +3319,24 @@ class Stream(Part):
     """Whether every data packet carries its send time for the receiver's policy; default false."""
 
 
+class SackCompression(Part):
+    """How acknowledgements of what lies beyond a hole wait for each other."""
+
+    delay: Span = "1 ms"
+    """The longest wait; default 1 ms (``tcp_comp_sack_delay_ns``)."""
+
+    rtt_share: Number = 0.05
+    """The longest wait as a part of the round trip time that the handshake took; default 0.05. Without a handshake
+    ``delay`` alone counts.
+    """
+
+    slack: Span = "100 µs"
+    """How much later the timer comes; default 100 us (``tcp_comp_sack_slack_ns``)."""
+
+    count: Annotated[Whole, Field(ge=1, le=255)] = 44
+    """So many segments wait at most; default 44 (``tcp_comp_sack_nr``)."""
+
+
 class Receiver(Part):
     """A reliable byte stream's receiver."""
 
@@ -3338,6 +3356,18 @@ class Receiver(Part):
     ack_delay: Span = "100 ms"
     """The longest delay of an acknowledgement, with ``ack_every`` above 1; default 100 ms (RFC 5681 §4.2: below 500
     ms).
+    """
+
+    reading: SpanOrDistribution | None = None
+    """How long the receiving program takes until it has read what has arrived, a time or a distribution of times:
+    drawn when data comes in order and nothing is being read. Such data is acknowledged when it has been read, as
+    by Linux, and not when it comes. What comes beside a hole or fills one is acknowledged as otherwise. No time
+    where absent.
+    """
+
+    sack_compression: SackCompression | None = None
+    """How acknowledgements beside a hole wait for each other, as Linux's do (``{}`` has its settings): three leave
+    at once, and further ones together. Each leaves at once where absent, as RFC 5681 §4.2 says.
     """
 
     ecn_echo: EcnEcho = "latched"
@@ -4082,6 +4112,7 @@ __all__ = [
     "RttSampling",
     "Sac",
     "Sack",
+    "SackCompression",
     "Scenario",
     "Schedule",
     "ScheduleOrName",
