@@ -479,7 +479,7 @@ def test_a_reader_is_measured_while_its_window_does_not_grow_and_beside_a_hole_u
     taken[4005 : 4005 + GROWING - 1] = 30e-6
     taken[5500] = 300e-6
     left = pl.DataFrame({"time": arrived + taken, "size": sizes})
-    found = _reader(arrived, left)
+    found = _reader(np.asarray(arrived, dtype=np.float64), left)
     assert found["receiver"] == pytest.approx([10e-6, 11e-6, 12e-6])
     assert found["reading"] == pytest.approx(np.full(3000 - 5 - GROWING, 69e-6))
 

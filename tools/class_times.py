@@ -42,7 +42,7 @@ def row(name: str, rate: str, scenario: tb.Scenario) -> str:
     setup = Setup(scenario.to_json()).checked()
     result = run(setup)
     # Members of a group have names of their own; the first one has the first hosts.
-    host = 1e6 * both_ends(result, result.flows["flow"][0], 0)["sender"].mean()
+    host = 1e6 * both_ends(result, result.flows["flow"][0], 0, is_read=False)["sender"].mean()
     calls, late = (_micros(result.real[what]) for what in ("calls", "lateness"))
     valid = "yes" if result.real["valid"] else "no"
     goodput = float(result.flows["throughput"].sum()) / 1e6

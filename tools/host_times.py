@@ -41,7 +41,10 @@ def measure(known: dict[str, str | None]) -> dict[str, dict[str, dict[str, list[
     """By rate in bit/s, by who carries the flow and by end, in microseconds."""
     told = {}
     for rate, delay, _ in CELLS:
-        times: Times = {"kernel": {end: [] for end in ("sender", "receiver", "reading")}, "ours": {"sender": [], "receiver": []}}
+        times: Times = {
+            "kernel": {end: [] for end in ("sender", "receiver", "reading")},
+            "ours": {"sender": [], "receiver": []},
+        }
         for pair in PAIRS:
             setup = Cell(rate, delay, SECONDS, pair, is_jittered=False).setup(known).checked()
             scenario = json.loads(setup.scenario)
@@ -75,7 +78,7 @@ def both_ends(result: Result, flow: str, index: int, *, is_read: bool) -> dict[s
     """What a flow's sender and its receiver take, in seconds, by the packet log of a run; ``is_read`` says whether the receiver
     acknowledges what comes in order when its program has read it."""
     links = {"sender": (f"r0->s{index}", f"s{index}->r0"), "receiver": (f"r1->d{index}", f"d{index}->r1")}
-    ends = {}
+    ends: dict[str, NDArray[np.float64]] = {}
     for end, (before, after) in links.items():
         arrived = _offered(result, flow, before, is_data=end == "receiver")
         left = _offered(result, flow, after, is_data=end == "sender")

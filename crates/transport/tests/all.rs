@@ -9,6 +9,7 @@ mod datagrams;
 mod ecn;
 mod hostile;
 mod late;
+mod linux_acks;
 #[path = "common/noting.rs"]
 mod noting;
 mod pipe;

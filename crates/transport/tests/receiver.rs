@@ -5,8 +5,8 @@ use crate::pipe;
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use tailback_control::Reliability;
 use tailback_core::{
-    Annex, Annexes, Arrival, Bytes, Checker, CongestionEvent, Cx, Distribution, Ecn, Endpoint, EndpointCx,
-    Event, FeedbackPolicy, Input, Kind, Lane, Outgoing, Output, Packet, Report, SeqRange, Span, Stream, Time,
+    Annex, Annexes, Arrival, Bytes, CongestionEvent, Cx, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy,
+    Input, Kind, Lane, Outgoing, Output, Packet, Report, SeqRange, Span, Stream, Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -15,11 +15,11 @@ use tailback_transport::{
 };
 
 /// A receiver fed by hand.
-struct Bench {
+pub(crate) struct Bench {
     receiver: Box<dyn Endpoint>,
     annexes: Annexes,
     rng: Stream,
-    wait: Option<Time>,
+    pub(crate) wait: Option<Time>,
 }
 
 impl Bench {
@@ -32,11 +32,11 @@ impl Bench {
         }
     }
 
-    fn stream(config: ReceiverConfig) -> Self {
+    pub(crate) fn stream(config: ReceiverConfig) -> Self {
         Self::new(Receiver::new(FLOW, config))
     }
 
-    fn give(&mut self, millis: u64, input: Input) -> Vec<(Packet, Option<Annex>)> {
+    pub(crate) fn give(&mut self, millis: u64, input: Input) -> Vec<(Packet, Option<Annex>)> {
         let now = Time::ZERO + Span::from_millis(millis);
         let mut cx = EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: None };
         self.receiver.handle(now, input, &mut cx);
@@ -57,12 +57,12 @@ impl Bench {
         self.give(millis, Input::Packet(data(number)))
     }
 
-    fn numbers(&mut self, millis: u64, number: u64) -> Vec<u64> {
+    pub(crate) fn numbers(&mut self, millis: u64, number: u64) -> Vec<u64> {
         self.data(millis, number).iter().map(|(packet, _)| packet.number).collect()
     }
 }
 
-fn data(number: u64) -> Packet {
+pub(crate) fn data(number: u64) -> Packet {
     Packet::new(Kind::Data, FLOW, number, Bytes::new(1000))
 }
 
@@ -97,149 +97,6 @@ fn delayed_acknowledgements_come_in_twos_or_in_time() {
     assert_eq!(bench.numbers(132, 3), [4], "part of a gap");
     assert_eq!(bench.numbers(133, 4), [6]);
     assert_eq!(bench.numbers(134, 6), [0; 0]);
-}
-
-/// A receiver that compresses selective acknowledgements as Linux does, after a handshake of so many milliseconds.
-fn compressing(handshake: u64) -> Bench {
-    let sack_compression = Some(SackCompression::default());
-    let config = ReceiverConfig { sack_compression, ack_every: 2, ..ReceiverConfig::default() };
-    let mut bench = Bench::stream(config);
-    let request = Packet::new(Kind::Data, FLOW, 0, Bytes::new(40));
-    assert_eq!(bench.give(0, Input::Packet(request)).len(), 1);
-    assert_eq!(bench.numbers(handshake, 1), [0; 0]);
-    assert_eq!(bench.numbers(handshake, 2), [3]);
-    bench
-}
-
-fn at(micros: u64) -> Option<Time> {
-    Some(Time::ZERO + Span::from_micros(micros))
-}
-
-#[test]
-fn three_acknowledgements_beside_a_hole_leave_at_once_and_further_ones_together() {
-    let mut bench = compressing(100);
-    for number in [4, 5, 6] {
-        assert_eq!(bench.numbers(200, number), [3]);
-    }
-    assert_eq!(bench.wait, None);
-    // A millisecond and the timer's slack.
-    assert_eq!(bench.numbers(201, 7), [0; 0]);
-    assert_eq!(bench.wait, at(202_100));
-    assert_eq!(bench.numbers(202, 8), [0; 0], "the first one's timer stays");
-    assert_eq!(bench.wait, at(202_100));
-    let told = bench.give(203, Input::Timeout);
-    let [(packet, Some(annex))] = &told[..] else { panic!("one acknowledgement: {told:?}") };
-    assert_eq!(packet.number, 3);
-    let Annex::Blocks(said) = annex else { panic!("{annex:?}") };
-    assert_eq!(said.as_slice(), [SeqRange { start: 4, end: 9 }]);
-    assert_eq!(bench.wait, None);
-    assert_eq!(bench.numbers(204, 9), [0; 0], "the same number is missing still");
-    // What fills a part of the hole is told at once, with all that waits; and then three more are.
-    assert_eq!(bench.numbers(204, 11), [0; 0]);
-    assert_eq!(bench.numbers(204, 3), [10]);
-    assert_eq!(bench.wait, None);
-    for number in [12, 13, 14] {
-        assert_eq!(bench.numbers(205, number), [10]);
-    }
-    assert_eq!(bench.numbers(205, 15), [0; 0]);
-    assert_eq!(bench.numbers(205, 15), [10], "a duplicate");
-    assert_eq!(bench.wait, None);
-}
-
-#[test]
-fn acknowledgements_beside_a_hole_wait_for_a_twentieth_of_the_handshake() {
-    let mut bench = compressing(10);
-    for number in [4, 5, 6] {
-        assert_eq!(bench.numbers(20, number), [3]);
-    }
-    assert_eq!(bench.numbers(20, 7), [0; 0]);
-    assert_eq!(bench.wait, at(20_600));
-}
-
-#[test]
-fn no_more_than_so_many_acknowledgements_wait() {
-    let mut bench = compressing(100);
-    for number in 4..7 {
-        assert_eq!(bench.numbers(200, number), [3]);
-    }
-    for number in 7..51 {
-        assert_eq!(bench.numbers(200, number), [0; 0], "{number}");
-    }
-    assert_eq!(bench.numbers(200, 51), [3]);
-    assert_eq!(bench.wait, None);
-    assert_eq!(bench.numbers(200, 52), [0; 0]);
-}
-
-#[test]
-fn who_waits_beside_a_hole_or_for_a_reader_does_not_answer_at_once() {
-    let plain = ReceiverConfig::default();
-    let compressing = ReceiverConfig { sack_compression: Some(SackCompression::default()), ..plain.clone() };
-    let time = Distribution::Constant { value: Span::from_micros(1) };
-    let reading = ReceiverConfig { reading: Some(time.into()), ..plain.clone() };
-    let answers = [plain, compressing, reading].map(|config| Receiver::new(FLOW, config).answers_at_once());
-    assert_eq!(answers, [true, false, false]);
-}
-
-#[test]
-fn values_that_no_receiver_can_have_are_refused() {
-    let compression =
-        SackCompression { delay: Span::ZERO, rtt_share: f64::NAN, count: 0, ..Default::default() };
-    let reading = Some(Distribution::Constant { value: Span::ZERO }.into());
-    let config = ReceiverConfig { sack_compression: Some(compression), reading, ..ReceiverConfig::default() };
-    let mut checker = Checker::new();
-    config.check(&mut checker);
-    let said = checker.finish().unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    for field in
-        ["sack_compression.delay", "sack_compression.rtt_share", "sack_compression.count", "reading.value"]
-    {
-        assert!(said.contains(field), "{field}: {said}");
-    }
-}
-
-#[test]
-fn without_selective_acknowledgements_nothing_waits_beside_a_hole() {
-    let sack_compression = Some(SackCompression::default());
-    let config = ReceiverConfig { sack_compression, max_sack_blocks: 0, ..ReceiverConfig::default() };
-    let mut bench = Bench::stream(config);
-    for number in 1..9 {
-        assert_eq!(bench.numbers(1, number), [0], "{number}");
-    }
-}
-
-#[test]
-fn what_comes_in_order_is_acknowledged_when_it_has_been_read() {
-    let reading = Some(Distribution::Constant { value: Span::from_micros(1500) }.into());
-    let config = ReceiverConfig { reading, ack_every: 2, ..ReceiverConfig::default() };
-    let mut bench = Bench::stream(config);
-    let request = Packet::new(Kind::Data, FLOW, 0, Bytes::new(40));
-    assert_eq!(bench.give(0, Input::Packet(request)).len(), 1, "nobody reads a request for a connection");
-    assert_eq!(bench.numbers(1, 1), [0; 0]);
-    assert_eq!(bench.wait, at(101_000), "one alone waits for the second");
-    // The program, which the first has woken, reads both.
-    assert_eq!(bench.numbers(2, 2), [0; 0]);
-    assert_eq!(bench.wait, at(2500));
-    assert_eq!(bench.give(3, Input::Timeout)[0].0.number, 3);
-    assert_eq!(bench.wait, None);
-    // A third is read with them.
-    assert_eq!(bench.numbers(10, 3), [0; 0]);
-    assert_eq!(bench.numbers(11, 4), [0; 0]);
-    assert_eq!(bench.numbers(11, 5), [0; 0]);
-    assert_eq!(bench.wait, at(11_500));
-    assert_eq!(bench.give(12, Input::Timeout)[0].0.number, 6);
-    // Beside a hole nothing waits for the program, nor does what fills one.
-    assert_eq!(bench.numbers(20, 7), [6]);
-    assert_eq!(bench.numbers(20, 6), [8]);
-    let mut pushed = data(8);
-    pushed.set_pushed(true);
-    assert_eq!(
-        bench.give(30, Input::Packet(pushed)).len(),
-        0,
-        "behind PSH it is read before it is acknowledged"
-    );
-    assert_eq!(bench.wait, at(31_500));
-    // An acknowledgement that leaves at once tells of what is being read, too.
-    assert_eq!(bench.numbers(31, 10), [9]);
-    assert_eq!(bench.wait, None);
 }
 
 #[test]
