@@ -346,6 +346,26 @@ def test_every_arm_of_the_experiment_on_the_page_is_a_scenario() -> None:
         assert len(told) == len(arms), "each changes something"
 
 
+def test_kept_runs_with_real_packets_do_not_depend_on_what_stands_for_the_kernel() -> None:
+    from tools.write_parity import as_run
+
+    base = tb.dumbbell(rate="5 Mbit/s", delay="2 ms", flows=[tb.flows(1, "cubic", name=name) for name in "ab"])
+
+    def run_of(changed: dict[str, object], kernel: str = "cubic") -> dict[str, object]:
+        return as_run(Setup(json.dumps(base.replace(**changed).to_dict(full=True)), {"b": kernel}))
+
+    setup = run_of({})
+    assert run_of({"flows[1].receiver.ack_every": 2, "flows[1].scheme": "reno"}) == setup
+    for field, value in (
+        ("flows[0].receiver.ack_every", 2),
+        ("flows[1].transport.segment_size", "999 B"),
+        ("flows[1].start", "1 s"),
+        ("topology.delay", "3 ms"),
+    ):
+        assert run_of({field: value}) != setup, field
+    assert run_of({}, "reno") != setup
+
+
 def _written(scheme: str = "reno", **access: object) -> tb.Scenario:
     flows = [tb.flows(1, "sack", name="kernel"), tb.flows(2, scheme, name="ours")]
     return tb.dumbbell(rate="5 Mbit/s", delay="2 ms", access={"delay": "1 ms", **access}, flows=flows)

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
@@ -58,6 +58,7 @@ NO_TRAINS: Mapping[str, Data] = {"transport": {"segmentation_offload": False}}
 WHOLE = {"whole_packets", "whole_segments"}
 """What makes schemes count in whole segments."""
 SINGLE: Mapping[str, Data] = {"transport": {"segmentation_offload": False}, "receiver": {"ack_every": 1}}
+NO_COMPRESSION: Mapping[str, Data] = {"receiver": {"sack_compression": None}}
 
 
 def _uniform(times: tuple[float, ...]) -> tuple[float, ...]:
@@ -65,6 +66,14 @@ def _uniform(times: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(max(fmean(times) + math.sqrt(3) * pstdev(times) * middle, 1e-9) for middle in middles)
 
 
+def _alike(hosts: Hosts) -> Hosts:
+    """The kernel's receiver takes as long beside a hole as for what is read first."""
+    kernel = hosts.kernel
+    read = tuple(fmean(kernel.receiver) + more for more in kernel.reading)
+    return replace(hosts, kernel=replace(kernel, receiver=read, reading=()))
+
+
+ALIKE = tuple(_alike(hosts) for hosts in MEASURED)
 MEAN = tuple(hosts.each(lambda times: (fmean(times),)) for hosts in MEASURED)
 UNIFORM = tuple(hosts.each(_uniform) for hosts in MEASURED)
 TWICE = tuple(hosts.each(lambda times: tuple(2 * value for value in times)) for hosts in MEASURED)
@@ -78,6 +87,8 @@ KERNEL = (
     Arm("they acknowledge, count and shrink as the kernel does", IDEAL, kernel=NO_TRAINS),
     Arm("and send in trains", IDEAL),
     Arm("**and hosts take time**", MEASURED),
+    Arm("the same, but all is acknowledged when it has been read", ALIKE),
+    Arm("the same without compression of selective acknowledgements", MEASURED, kernel=NO_COMPRESSION),
     Arm("the same without whole segments", MEASURED, is_fractional=True),
     Arm("the same without trains", MEASURED, kernel=NO_TRAINS),
     Arm("the same without trains and delayed acknowledgements", MEASURED, kernel=SINGLE),

@@ -71,9 +71,19 @@ def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
 def _kept(file: Path, setup: Setup) -> list[Figure]:
     """What runs of this very scenario that count have given, as far as they are kept."""
     data: Data = json.loads(file.read_text("utf-8")) if file.exists() else {"valid": False}
-    if not data["valid"] or data.get("setup") != setup.scenario:
+    if not data["valid"] or "setup" not in data or as_run(replace(setup, scenario=data["setup"])) != as_run(setup):
         return []
     return [Figure(**figure) for figure in data["each"]]
+
+
+def as_run(setup: Setup) -> Data:
+    """What of a scenario real packets depend on: of a flow that the kernel carries, not how its counterpart does."""
+    scenario: Data = json.loads(setup.scenario)
+    for flow in scenario["flows"]:
+        if flow["name"] in setup.kernel:
+            taken = {field: flow["transport"][field] for field in ("segment_size", "ecn")}
+            flow |= {"scheme": setup.kernel[flow["name"]], "receiver": {}, "transport": taken}
+    return scenario
 
 
 def together(former: list[Figure], latter: list[Figure]) -> list[Figure]:

@@ -64,7 +64,8 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("flows", f"{COUNT} probabilistic, {COUNT} of the kernel's Reno", "inferred", "a quarter of Fig. 5's"),
         Parameter(
             "TCP in the simulator",
-            "SACK; every second segment acknowledged, after 40 ms at most, bytes counted, trains of segments, and 120 µs of jitter",
+            "SACK; every second segment acknowledged, after 40 ms at most, selective acknowledgements compressed, bytes counted, "
+            "trains of segments, and 120 µs of jitter",
             "inferred",
             "§5 has SACK; the rest is what the kernel's Reno does, see the page on real packets",
         ),
