@@ -10,8 +10,8 @@ use tailback_core::{
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
-    AckDetail, DatagramConfig, DatagramReceiver, EcnEcho, EcnMode, Receiver, ReceiverConfig, SackCompression,
-    Sender, StreamConfig,
+    AckDetail, DatagramConfig, DatagramReceiver, EcnEcho, EcnMode, Receiver, ReceiverConfig, Sender,
+    StreamConfig,
 };
 
 /// A receiver fed by hand.
