@@ -61,7 +61,7 @@ fn a_look_at_a_few_links_tells_what_one_at_all_of_them_does() {
         assert!(sim.paths.feeding.has_put_in_order(now));
         assert_eq!(alone, all[step as usize % FLOWS]);
         assert_eq!(all, receivers.iter().map(|receiver| sim.link(*receiver)).collect::<Vec<_>>());
-        assert!(all.iter().all(|counters| counters.is_balanced()));
+        assert!(all.iter().all(tailback_link::LinkCounters::is_balanced));
         ahead += sim.paths.feeding.ahead(&sim.paths.links, now);
     }
     assert!(ahead > 1000, "packets are on their way: {ahead}");
