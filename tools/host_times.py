@@ -20,6 +20,8 @@ from tools.parity_cells import CELLS, Cell
 FILE = Path(__file__).resolve().parents[1] / "python" / "tailback" / "lab" / "hosts.json"
 PAIRS = (("kernel-reno", "kernel-cubic"), ("cubic", "kernel-cubic"))
 SECONDS = 20.0
+ROUNDS = 2
+"""What hosts take differs from one half hour to the next, by up to a fifth."""
 FULL = 1000
 """Larger packets are data, bytes."""
 LONGEST = 200e-6
@@ -45,7 +47,7 @@ def measure(known: dict[str, str | None]) -> dict[str, dict[str, dict[str, list[
             "kernel": {end: [] for end in ("sender", "receiver", "reading")},
             "ours": {"sender": [], "receiver": []},
         }
-        for pair in PAIRS:
+        for pair in ROUNDS * PAIRS:
             setup = Cell(rate, delay, SECONDS, pair, is_jittered=False).setup(known).checked()
             scenario = json.loads(setup.scenario)
             scenario["record"] |= {"packets": True}

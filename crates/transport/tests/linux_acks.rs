@@ -1,6 +1,7 @@
 //! Acknowledgements that wait as Linux's do: beside a hole for each other, and in order for a program that reads. All else of the
 //! receiver is in `receiver.rs`.
 
+use proptest::prelude::*;
 use tailback_core::{Annex, Bytes, Checker, Distribution, Input, Kind, Packet, SeqRange, Span, Time};
 use tailback_transport::{Receiver, ReceiverConfig, SackCompression};
 
@@ -148,4 +149,53 @@ fn what_comes_in_order_is_acknowledged_when_it_has_been_read() {
     // An acknowledgement that leaves at once tells of what is being read, too.
     assert_eq!(bench.numbers(31, 10), [9]);
     assert_eq!(bench.wait, None);
+}
+
+proptest! {
+    /// Whatever comes when: nothing waits longer than it may, every acknowledgement tells of all that is there in order, and in
+    /// the end everything has been told.
+    #[test]
+    fn everything_is_told_in_time(
+        arrivals in prop::collection::vec((0_u64..3000, 0_u64..40, any::<bool>()), 1..120),
+        ack_every in 1_u32..4,
+        (compresses, reads) in (any::<bool>(), any::<bool>()),
+    ) {
+        let (ack_delay, longest) = (Span::from_millis(5), Span::from_micros(700));
+        let config = ReceiverConfig {
+            ack_every,
+            ack_delay,
+            sack_compression: compresses.then(SackCompression::default),
+            reading: reads.then(|| Distribution::Uniform { from: Span::ZERO, to: longest }.into()),
+            ..ReceiverConfig::default()
+        };
+        let mut bench = Bench::stream(config);
+        let (mut now, mut seen, mut told) = (Time::ZERO, std::collections::BTreeSet::new(), 0);
+        let mut untold_since = None;
+        let expected = |seen: &std::collections::BTreeSet<u64>| (0..).find(|number| !seen.contains(number));
+        // What is there already comes again at the end.
+        let first = arrivals[0].1;
+        for (gap, number, is_pushed) in arrivals.into_iter().chain([(10_000, first, true)]) {
+            let comes = now + Span::from_micros(gap);
+            while let Some(due) = bench.wait.filter(|due| *due <= comes) {
+                now = due;
+                for (ack, _) in bench.give_at(now, Input::Timeout) {
+                    prop_assert_eq!(Some(ack.number), expected(&seen));
+                    (told, untold_since) = (ack.number, None);
+                }
+            }
+            now = comes;
+            seen.insert(number);
+            let mut packet = data(number);
+            packet.set_pushed(is_pushed);
+            untold_since = untold_since.or(Some(now));
+            for (ack, _) in bench.give_at(now, Input::Packet(packet)) {
+                prop_assert_eq!(Some(ack.number), expected(&seen));
+                (told, untold_since) = (ack.number, None);
+            }
+            if let Some(since) = untold_since {
+                prop_assert!(bench.wait.is_some_and(|due| due <= since + ack_delay), "{since} {:?}", bench.wait);
+            }
+        }
+        prop_assert_eq!(Some(told), expected(&seen), "a duplicate is told at once");
+    }
 }

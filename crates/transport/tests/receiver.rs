@@ -37,7 +37,10 @@ impl Bench {
     }
 
     pub(crate) fn give(&mut self, millis: u64, input: Input) -> Vec<(Packet, Option<Annex>)> {
-        let now = Time::ZERO + Span::from_millis(millis);
+        self.give_at(Time::ZERO + Span::from_millis(millis), input)
+    }
+
+    pub(crate) fn give_at(&mut self, now: Time, input: Input) -> Vec<(Packet, Option<Annex>)> {
         let mut cx = EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: None };
         self.receiver.handle(now, input, &mut cx);
         let mut out = Vec::new();
