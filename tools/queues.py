@@ -135,7 +135,7 @@ def _capacity(result: tb.Result) -> dict[str, float]:
         "delay_slow": slow["delay"],
     }
     read = {name: float(values.mean()) for name, values in means.items()}  # type: ignore[arg-type]  # Numbers.
-    return read | {"longest": float(slow["longest"].max())}  # type: ignore[arg-type]
+    return read | {"longest": float(slow["longest"].max())}  # type: ignore[arg-type]  # Numbers.
 
 
 def _quick(result: tb.Result) -> dict[str, float]:

@@ -2,7 +2,8 @@
 //! at once all the same, and everything else of the receiver, is in `receiver.rs`.
 //!
 //! Source: Linux, `__tcp_ack_snd_check`, which leaves the acknowledgement of a second segment to the reader unless the window
-//! that is offered can grow by it, and `tcp_cleanup_rbuf`, which sends it then.
+//! that is offered can grow by it, and `tcp_cleanup_rbuf`, which sends it then; from memory. What a
+//! kernel was measured to do is in docs/parity.md.
 
 use tailback_core::{EndpointCx, Time};
 
