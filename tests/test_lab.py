@@ -447,7 +447,7 @@ def test_a_side_of_which_a_scenario_says_nothing_is_as_measured_beside_one_that_
 @pytest.mark.parametrize("rate", ["20 Mbit/s", "50 Mbit/s"])
 def test_simulated_hosts_take_what_the_tool_that_measures_real_ones_finds(rate: str) -> None:
     """At the rates that were measured, packets of one flow come further apart than hosts take, so that each is a batch."""
-    from tools.host_times import both_ends
+    from tailback.lab.timing import both_ends
 
     kernel = HostTimes((10e-6, 20e-6), (12e-6,), reading=(60e-6, 90e-6))
     hosts = Hosts(20e6, kernel, HostTimes((40e-6, 90e-6), (50e-6, 60e-6, 130e-6)))
@@ -489,7 +489,7 @@ def test_simulated_hosts_take_what_the_tool_that_measures_real_ones_finds(rate: 
 def test_a_reader_is_measured_while_its_window_does_not_grow_and_beside_a_hole_until_acknowledgements_wait() -> None:
     import numpy as np
 
-    from tools.host_times import BEGINNING, GROWING, _reader
+    from tailback.lab.timing import BEGINNING, GROWING, _reader
 
     arrived = np.arange(6000) * 1e-3
     taken, sizes = np.full(6000, 80e-6), np.full(6000, 52)
@@ -507,11 +507,11 @@ def test_a_reader_is_measured_while_its_window_does_not_grow_and_beside_a_hole_u
 def test_an_end_of_which_a_run_tells_nothing_is_named() -> None:
     import numpy as np
 
-    from tools.host_times import kept
+    from tools.host_times import told_of
 
-    assert kept(np.array([1e-6, 2e-6]), "both")[0] == pytest.approx(1.0, abs=0.1)
+    assert told_of(np.array([1e-6, 2e-6]), "both")[0] == pytest.approx(1.0, abs=0.1)
     with pytest.raises(LabError, match=r"5 Mbit/s, ours, sender: nothing was answered"):
-        kept(np.array([]), "5 Mbit/s, ours, sender")
+        told_of(np.array([]), "5 Mbit/s, ours, sender")
 
 
 def test_hosts_are_those_of_the_nearest_rate() -> None:

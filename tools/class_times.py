@@ -1,5 +1,5 @@
 """How long calls of Python classes take in the laboratory, and how late packets are because of them, beside what is built in:
-the rows of the table in docs/custom-controller.md. What hosts take is measured as by ``host_times.py``."""
+the rows of the table in docs/custom-controller.md. What hosts take is measured as by ``tailback.lab.timing``."""
 
 import math
 import sys
@@ -10,8 +10,8 @@ from typing import Any
 import tailback as tb
 from tailback.commands.custom import use_files
 from tailback.lab.run import Setup, run
+from tailback.lab.timing import both_ends
 from tests.custom.custom_parts import Fifo
-from tools.host_times import both_ends
 
 SECONDS = "15 s"
 RATES = ("10 Mbit/s", "100 Mbit/s")

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback.commands.parity import as_data
+from tailback.lab import timing
+from tailback.lab.hosts import MEASURED
 from tailback.lab.parity import Figure, Parity, compare, figures, of_figures, simulate
 from tailback.lab.run import LabError, Setup, available
 from tailback.plain import plain
@@ -63,15 +65,18 @@ def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
             "each": [asdict(figure) for figure in together(had, figures(parity.measured))],
         }
         if had:
+            data["hosts"] = json.loads(file.read_text("utf-8"))["hosts"] + data["hosts"]
             data["lateness"] = json.loads(file.read_text("utf-8"))["lateness"] + data["lateness"]
         file.write_text(json.dumps(data) + "\n", "utf-8")
         print(told(data), file=sys.stderr, flush=True)
 
 
 def _kept(file: Path, setup: Setup) -> list[Figure]:
-    """What runs of this very scenario that count have given, as far as they are kept."""
+    """What runs of this very scenario that count have given, as far as they are kept with what hosts took."""
     data: Data = json.loads(file.read_text("utf-8")) if file.exists() else {"valid": False}
-    if not data["valid"] or "setup" not in data or as_run(replace(setup, scenario=data["setup"])) != as_run(setup):
+    if not (data["valid"] and data.get("hosts")):
+        return []
+    if as_run(replace(setup, scenario=data["setup"])) != as_run(setup):
         return []
     return [Figure(**figure) for figure in data["each"]]
 
@@ -118,7 +123,9 @@ def beside(data: Data, setup: Setup) -> Data:
     """What was measured, beside simulations of today."""
     if "each" not in data:
         return data
-    rows = of_figures(figures(simulate(setup, SIMULATIONS)), [Figure(**figure) for figure in data["each"]])
+    own = [timing.from_data(hosts, MEASURED) for hosts in data.get("hosts", [])]
+    simulated = simulate(setup, SIMULATIONS, own or MEASURED, each=bool(own))
+    rows = of_figures(figures(simulated), [Figure(**figure) for figure in data["each"]])
     parity = Parity(data["scenario"], data["kernel"], rows, [], [], 0)
     return data | {"rows": plain(parity.table().to_dicts()), "verdict": parity.verdict}
 

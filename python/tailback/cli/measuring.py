@@ -50,7 +50,8 @@ def parity(
     ideal_hosts: Annotated[
         bool,
         typer.Option(
-            "--ideal-hosts", help="In the simulator hosts take no time, where else they take what real ones do."
+            "--ideal-hosts",
+            help="In the simulator hosts take no time, where else they take what those of the real runs did.",
         ),
     ] = False,
     custom: Custom = None,

@@ -14,14 +14,17 @@ import typer
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.lab import read
 from tailback.commands.run import shown
-from tailback.lab.hosts import IDEAL, MEASURED, Hosts, nearest, rate_of
+from tailback.lab import timing
+from tailback.lab.hosts import ENDS, IDEAL, MEASURED, HostTimes, nearest, rate_of
 from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
 from tailback.results.files import expect_room, new_folder
-from tailback.results.places import Place, place
+from tailback.results.places import Place, place, written
 from tailback.units import number, rate
 
 ABOUT = "parity.json"
+_WHAT = "mean and standard deviation of both together"
+_WITHOUT = "--ideal-hosts leaves that out"
 
 if TYPE_CHECKING:
     from tailback.analysis.confidence import Interval
@@ -42,7 +45,6 @@ def parity_file(
     setup = read(file, changes)
     usual = Path("out") / f"{file.stem}-parity"
     expect_room(out or usual.with_name(f".{usual.name}"), mine=_is_parity)
-    hosts = IDEAL if ideal_hosts else MEASURED
     with stoppable("nothing was written"):
         seconds = (runs + more) * number(json.loads(setup.scenario)["duration"])
         with Bar(f"running in both worlds, at most {seconds:.4g} s", 1.0) as bar:
@@ -50,38 +52,54 @@ def parity_file(
                 setup,
                 replicates=runs,
                 more=more,
-                hosts=hosts,
+                hosts=IDEAL if ideal_hosts else None,
                 budget=budget,
                 progress=bar.reach,
             )
-    with place(out, usual, _same(parity)) as where:
-        save(parity, where.folder)
+    with place(out, usual, _same(parity, is_ideal=ideal_hosts)) as where:
+        save(parity, where.folder, is_ideal=ideal_hosts)
     if as_json:
         told_apart(where)
         typer.echo(json.dumps(as_data(parity) | {"out": str(where.folder)}, ensure_ascii=False))
     else:
         _show(parity, where)
-        console().print(f"In the simulator {_said(hosts, rate_of(json.loads(setup.scenario)))}.", soft_wrap=True)
+        hosts = "hosts take no time" if ideal_hosts else _said(parity, rate_of(json.loads(setup.scenario)))
+        console().print(f"In the simulator {hosts}.", soft_wrap=True)
     return 1 if parity.verdict == "beyond 10 %" else 0
 
 
-def _same(parity: Parity) -> Callable[[Path], bool]:
-    """Whether a folder compares the same scenario: the runs with real packets there differ every time."""
+def _same(parity: Parity, *, is_ideal: bool) -> Callable[[Path], bool]:
+    """Whether a folder compares the same scenario: what runs with real packets give, and what hosts take, differs every time."""
     from tailback.results.store import same
 
-    return lambda folder: any(same(parity.simulated[0])(one) for one in folder.glob("simulated-*"))
+    def is_same(folder: Path) -> bool:
+        about = written(folder, ABOUT)
+        return about.get("ideal_hosts") == is_ideal and any(map(same(parity.measured[0]), folder.glob("measured-*")))
+
+    return is_same
 
 
-def _said(hosts: Sequence[Hosts], bottleneck: float) -> str:
+def _said(parity: Parity, bottleneck: float) -> str:
     """What hosts take, for a reader."""
-    if not hosts:
-        return "hosts take no time"
-    beside = nearest(hosts, bottleneck)
-    kernel, ours = (f"{1e6 * one.mean:.0f} ± {1e6 * one.deviation:.0f} µs" for one in (beside.kernel, beside.ours))
+    if parity.hosts:
+        groups = (f"{_both(_all_runs(parity, name))} for {name}" for name in parity.hosts[0].groups)
+        return f"a flow's two hosts take what they took with real packets: {', '.join(groups)} ({_WHAT}); {_WITHOUT}"
+    beside = nearest(MEASURED, bottleneck)
     return (
-        f"a flow's two hosts take {kernel} together where it is the kernel's, {ours} where it is ours (mean and standard "
-        f"deviation, as measured at {rate(beside.rate)}); --ideal-hosts leaves that out"
+        f"a flow's two hosts take {_both(beside.kernel)} where it is the kernel's, {_both(beside.ours)} where it is ours "
+        f"({_WHAT}, as measured on another machine at {rate(beside.rate)}); {_WITHOUT}"
     )
+
+
+def _all_runs(parity: Parity, group: str) -> HostTimes:
+    """What a group's hosts took in all runs together."""
+    runs = [hosts.groups[group] for hosts in parity.hosts]
+    sender, receiver, reading = (tuple(time for run in runs for time in getattr(run, end)) for end in ENDS)
+    return HostTimes(sender, receiver, reading)
+
+
+def _both(times: HostTimes) -> str:
+    return f"{1e6 * times.mean:.0f} ± {1e6 * times.deviation:.0f} µs"
 
 
 def as_data(parity: Parity) -> dict[str, object]:
@@ -97,12 +115,13 @@ def as_data(parity: Parity) -> dict[str, object]:
         "lateness": [result.real["lateness"] for result in parity.measured],
         "timers": [result.real["timers"] for result in parity.measured],
         "calls": [result.real.get("calls") for result in parity.measured],
+        "hosts": [timing.as_data(hosts) for hosts in parity.hosts],
         "rows": plain(parity.table().to_dicts()),
     }
 
 
-def save(parity: Parity, folder: Path) -> None:
-    """The table, and all runs as results."""
+def save(parity: Parity, folder: Path, *, is_ideal: bool) -> None:
+    """The table, and all runs as results; ``is_ideal`` says whether simulated hosts take no time."""
     from tailback.results.store import save as save_result
 
     with new_folder(folder, mine=_is_parity) as beside:
@@ -110,7 +129,7 @@ def save(parity: Parity, folder: Path) -> None:
             for result in results:
                 save_result(result, beside / f"{world}-{result.seed}")
         parity.table().write_csv(beside / "parity.csv")
-        about = json.dumps(as_data(parity), indent=1, ensure_ascii=False)
+        about = json.dumps(as_data(parity) | {"ideal_hosts": is_ideal}, indent=1, ensure_ascii=False)
         (beside / ABOUT).write_text(f"{about}\n", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """What hosts of the laboratory take from a packet's arrival to what they send because of it, written into a scenario for the
-simulator, whose hosts take no time. The times are in ``hosts.json``; how they were measured is said in ``tools/host_times.py``
-and on docs/parity.md."""
+simulator, whose hosts take no time. Times that were measured once for all are in ``hosts.json``; how a run's own are measured is
+said in ``timing.py``, and what they are on docs/parity.md."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import copy
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from statistics import fmean, pstdev
 from typing import Any, Final
 
 from tailback.units import number, time
 
-_TEMPLATES: Final = frozenset({"dumbbell", "parking-lot"})
+TEMPLATES: Final = frozenset({"dumbbell", "parking-lot"})
 """Templates in which each flow has hosts of its own, in the flows' order."""
+ENDS: Final = ("sender", "receiver", "reading")
+"""What is measured of a flow."""
 _TIMED: Final = frozenset({"packet-pair"})
 """Schemes that measure the time between packets: our endpoints have the kernel's stamps of them, so that batches do not disturb
 what is measured."""
@@ -57,10 +59,17 @@ class Hosts:
     """In bit/s. The longer a host sleeps between two packets, the longer it takes to wake up."""
     kernel: HostTimes
     ours: HostTimes
+    groups: Mapping[str, HostTimes] = field(default_factory=dict)
+    """Those of groups of flows that were measured by themselves."""
+
+    def of(self, group: str, kernel: Collection[str]) -> HostTimes:
+        """Those of a group of flows; ``kernel`` are the groups that the kernel carries."""
+        return self.groups.get(group, self.kernel if group in kernel else self.ours)
 
     def each(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Hosts:
         """The times of all ends, changed."""
-        return replace(self, kernel=self.kernel.each(change), ours=self.ours.each(change))
+        groups = {name: times.each(change) for name, times in self.groups.items()}
+        return replace(self, kernel=self.kernel.each(change), ours=self.ours.each(change), groups=groups)
 
 
 def measured() -> tuple[Hosts, ...]:
@@ -103,7 +112,7 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
         return
     beside = nearest(hosts, rate_of(scenario))
     topology = scenario["topology"]
-    if topology.get("template") not in _TEMPLATES:
+    if topology.get("template") not in TEMPLATES:
         _jitter(scenario, kernel, beside)
         return
     near = topology["access"]
@@ -114,7 +123,7 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
     for access, end in ((near, "sender"), (far, "receiver")):
         if "coalescing" not in access:
             ends = [
-                _End(getattr(beside.kernel if flow["name"] in kernel else beside.ours, end), _is_timed(flow))
+                _End(getattr(beside.of(flow["name"], kernel), end), _is_timed(flow))
                 for flow in scenario["flows"]
                 for _ in range(flow["count"])
             ]
@@ -123,7 +132,7 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
 
 def _read(scenario: dict[str, Any], kernel: Collection[str], hosts: Hosts) -> None:
     for flow in scenario["flows"]:
-        times = (hosts.kernel if flow["name"] in kernel else hosts.ours).reading
+        times = hosts.of(flow["name"], kernel).reading
         if times and "receiver" in flow and "reading" not in flow["receiver"]:
             flow["receiver"]["reading"] = _empirical(times)
 
@@ -166,7 +175,7 @@ def _is_timed(flow: Mapping[str, Any]) -> bool:
 def _jitter(scenario: dict[str, Any], kernel: Collection[str], hosts: Hosts) -> None:
     for flow in scenario["flows"]:
         is_kernel = flow["name"] in kernel
-        width = math.sqrt(12) * (hosts.kernel if is_kernel else hosts.ours).deviation
+        width = math.sqrt(12) * hosts.of(flow["name"], kernel).deviation
         before = number(flow["transport"]["send_jitter"]) if "transport" in flow else 0.0
         if "transport" in flow and (is_kernel or before > 0.0):
             flow["transport"]["send_jitter"] = time(before + width)

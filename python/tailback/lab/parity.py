@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ import polars as pl
 from tailback.analysis.confidence import Interval, difference_interval, mean_interval
 from tailback.lab.hosts import MEASURED, Hosts, take_time
 from tailback.lab.run import BUDGET, LabError, Setup, run
+from tailback.lab.timing import can_be_told, hosts_of, with_log, without_log
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -77,6 +78,9 @@ class Parity:
     """The runs that are compared: those that count, or all, where fewer than two do."""
     invalid: int
     """How many runs with real packets did not count."""
+    hosts: Sequence[Hosts] = ()
+    """What hosts took in each of the runs with real packets that are compared; empty where that was not asked for, or cannot be
+    told."""
 
     @property
     def is_valid(self) -> bool:
@@ -124,7 +128,7 @@ def compare(
     replicates: int = 3,
     more: int = 0,
     simulations: int = 10,
-    hosts: Sequence[Hosts] = MEASURED,
+    hosts: Sequence[Hosts] | None = None,
     budget: str = BUDGET,
     progress: Callable[[float], object] | None = None,
 ) -> Parity:
@@ -135,9 +139,11 @@ def compare(
         replicates: how many runs with real packets.
         more: so many further runs with real packets are made at most in place of those that do not count.
         simulations: how many simulated runs; they cost little, so that the difference's interval is that of the real runs.
-        hosts: what hosts take from a packet's arrival to what they send because of it, in the simulator, which has no threads:
-            those of the rate that is nearest to the scenario's; none where empty.
-            Flows of equal packets lock in phase, and some ten microseconds decide how.
+        hosts: what hosts take from a packet's arrival to what they send because of it, in the simulator, which has no threads.
+            Flows of equal packets lock in phase, and some ten microseconds decide how. Without, simulated hosts take what those
+            of the runs with real packets took, by the router's log: each simulated run what one of them did. Where the log cannot
+            tell (other topologies than dumbbells and parking lots, faster links than 66 Mbit/s, long runs), and of several
+            that are given, those of the nearest rate; none where empty.
         budget: how late a run that counts may be.
         progress: called now and then with the part of the work that is done.
 
@@ -147,30 +153,55 @@ def compare(
     unmatched = [name for name in setup.kernel.values() if dict(_known()).get(name) is None]
     if unmatched:
         raise LabError(f"kernel-{unmatched[0]} has no counterpart among Tailback's schemes; `tailback lab` can run it")
+    is_own = hosts is None and can_be_told(setup)
+    counted, late = _real_runs(setup, replicates, more, budget, is_own=is_own, progress=progress)
+    measured = counted if len(counted) > 1 else [*counted, *late]
+    own = [run.hosts for run in measured if run.hosts is not None]
+    simulated = simulate(setup, simulations, own or (MEASURED if hosts is None else hosts), each=is_own)
+    return replace(of_results(simulated, [run.result for run in measured], dict(setup.kernel), len(late)), hosts=own)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run with real packets."""
+
+    result: Result
+    hosts: Hosts | None
+
+
+def _real_runs(
+    setup: Setup, wanted: int, more: int, budget: str, *, is_own: bool, progress: Callable[[float], object] | None
+) -> tuple[list[_Run], list[_Run]]:
+    """Runs with real packets that count, and those that do not; with ``is_own`` also what their hosts took."""
     first = int(json.loads(setup.scenario)["seed"])
-    counted: list[Result] = []
-    late: list[Result] = []
+    counted: list[_Run] = []
+    late: list[_Run] = []
 
     def tell(part: float) -> None:
         if progress is not None:
-            progress((len(counted) + min(len(late), more) + part) / (replicates + more))
+            progress((len(counted) + min(len(late), more) + part) / (wanted + more))
 
-    while len(counted) < replicates and len(counted) + len(late) < replicates + more:
-        result = run(setup, seed=first + len(counted), budget=budget, progress=tell)
-        (counted if result.real["valid"] else late).append(result)
-    measured = counted if len(counted) > 1 else [*counted, *late]
-    return of_results(simulate(setup, simulations, hosts), measured, dict(setup.kernel), len(late))
+    while len(counted) < wanted and len(counted) + len(late) < wanted + more:
+        made = run(with_log(setup) if is_own else setup, seed=first + len(counted), budget=budget, progress=tell)
+        took = hosts_of(made, setup, MEASURED) if is_own else None
+        (counted if made.real["valid"] else late).append(_Run(without_log(made, setup) if is_own else made, took))
+    return counted, late
 
 
-def simulate(setup: Setup, count: int, hosts: Sequence[Hosts] = MEASURED) -> list[Result]:
-    """The simulated side of a comparison: so many runs, from the scenario's seed on; ``hosts`` as in :func:`compare`."""
+def simulate(setup: Setup, count: int, hosts: Sequence[Hosts] = MEASURED, *, each: bool = False) -> list[Result]:
+    """The simulated side of a comparison: so many runs, from the scenario's seed on.
+
+    ``hosts`` as in :func:`compare`; with ``each`` they are those of runs with real packets, and simulated runs take them in turn.
+    """
     from tailback.run import run_text
 
-    scenario = json.loads(setup.scenario)
-    first = int(scenario["seed"])
-    take_time(scenario, setup.kernel, hosts)
-    text = json.dumps(scenario)
-    return [run_text(text, first + index) for index in range(count)]
+    first = int(json.loads(setup.scenario)["seed"])
+    texts = []
+    for one in [[own] for own in hosts] if each else [hosts]:
+        scenario = json.loads(setup.scenario)
+        take_time(scenario, setup.kernel, one)
+        texts.append(json.dumps(scenario))
+    return [run_text(texts[index % len(texts)], first + index) for index in range(count)]
 
 
 def of_results(simulated: Sequence[Result], measured: Sequence[Result], kernel: dict[str, str], late: int) -> Parity:

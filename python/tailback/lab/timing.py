@@ -1,0 +1,218 @@
+"""What the hosts of a run with real packets took from a packet's arrival to what they sent because of it, by the router's packet
+log. What the simulator makes of it is in ``hosts.py``; what was measured once for all is in ``hosts.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from tailback.lab.hosts import ENDS, TEMPLATES, Hosts, HostTimes, nearest, rate_of
+from tailback.units import number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tailback.lab.run import Setup
+    from tailback.results import Result
+
+    Times = NDArray[np.float64]
+
+FULL: Final = 1000
+"""Larger packets are data, bytes."""
+LONGEST: Final = 200e-6
+"""Seconds. What leaves later answers something else: an acknowledgement that was waited for, or a packet of before."""
+AT_ONCE: Final = 3
+"""So many segments beside a hole are acknowledged when they come; Linux holds further ones back."""
+GROWING: Final = 64
+"""So many segments after a hole, and for so long from the beginning on, the kernel's receiver offers a window that grows. Then it
+acknowledges what comes in order before its program has read it."""
+BEGINNING: Final = 3.0
+"""Seconds."""
+KEPT: Final = 20
+"""So many times are kept of each end, all equally likely: the middles of so many equal parts of those that were measured."""
+ANSWERED: Final = 0.75
+"""An end sends by a clock of its own, as one that is paced, if a smaller part of its packets leaves within ``LONGEST`` of an
+arrival. What such an end takes cannot be told from when its packets leave."""
+_FASTEST: Final = FULL * 8 / 120e-6
+"""bit/s. Packets of faster links come so close together that nobody knows which of them an answer belongs to."""
+_LOGGED: Final = 400_000
+"""Packets of 1500 bytes at the bottleneck in a run; the log of more takes too much memory beside what is measured."""
+
+
+def can_be_told(setup: Setup) -> bool:
+    """Whether a run's log can tell what hosts take: where each flow has hosts of its own, and packets come neither too close
+    together nor too many."""
+    scenario = json.loads(setup.scenario)
+    bottleneck = rate_of(scenario)
+    packets = number(scenario["duration"]) * bottleneck / (1500 * 8)
+    return scenario["topology"].get("template") in TEMPLATES and bottleneck <= _FASTEST and packets <= _LOGGED
+
+
+def with_log(setup: Setup) -> Setup:
+    """The same with the router's packet log."""
+    scenario = json.loads(setup.scenario)
+    scenario["record"] |= {"packets": True}
+    return replace(setup, scenario=json.dumps(scenario))
+
+
+def without_log(result: Result, setup: Setup) -> Result:
+    """A run that was made with the log, as the scenario itself asks for it."""
+    asked = json.loads(setup.scenario)["record"]
+    if asked["packets"]:
+        return result
+    return replace(result, scenario_data={**result.scenario_data, "record": asked}, packets=pl.DataFrame())
+
+
+def hosts_of(result: Result, setup: Setup, usual: Sequence[Hosts]) -> Hosts:
+    """What the hosts of a run took that was made with the log, group by group.
+
+    An end that the log tells too little of takes what the other end of its flow takes, where the flow is ours; both wake a thread
+    in the same way. Where that is not known either, and for the kernel's flows, it takes what is ``usual`` beside the nearest
+    rate.
+    """
+    beside = nearest(usual, rate_of(json.loads(setup.scenario)))
+    groups = {}
+    for group, hosts, flows in _with_hosts(result, setup):
+        name, is_kernel = group["name"], group["name"] in setup.kernel
+        found: dict[str, list[Times]] = {end: [] for end in ENDS}
+        for index, flow in zip(hosts, flows, strict=True):
+            for end, times in both_ends(result, flow, index, is_read=is_kernel, least=ANSWERED).items():
+                found[end].append(times)
+        if _is_jittered(group):
+            found["sender"] = []
+        groups[name] = _times(found, beside.kernel if is_kernel else beside.ours, is_kernel=is_kernel)
+    return replace(beside, rate=rate_of(json.loads(setup.scenario)), groups=groups)
+
+
+def _times(found: Mapping[str, list[Times]], usual: HostTimes, *, is_kernel: bool) -> HostTimes:
+    told = {end: kept(np.concatenate(times)) for end, times in found.items() if sum(map(len, times)) >= KEPT}
+    if not is_kernel and told:
+        one = next(iter(told.values()))
+        told = {"sender": one, "receiver": one} | told
+    return replace(usual, **told)
+
+
+def _is_jittered(group: Mapping[str, Any]) -> bool:
+    return number(group.get("transport", {}).get("send_jitter", "0 s")) > 0.0
+
+
+def _with_hosts(result: Result, setup: Setup) -> Iterator[tuple[Mapping[str, Any], list[int], list[str]]]:
+    """Each group whose flows have hosts of their own, with their numbers and its flows' names."""
+    first = 0
+    for group in json.loads(setup.scenario)["flows"]:
+        flows = result.flows.filter(pl.col("group") == group["name"])["flow"].cast(pl.String).to_list()
+        if not (group.get("from") or group.get("to")):
+            yield group, list(range(first, first + len(flows))), flows
+        first += len(flows)
+
+
+def kept(times: Times) -> tuple[float, ...]:
+    """Times that stand for all, in seconds."""
+    return tuple(round(float(value), 7) for value in np.quantile(times, (np.arange(KEPT) + 0.5) / KEPT))
+
+
+def both_ends(result: Result, flow: str, index: int, *, is_read: bool, least: float = 0.0) -> dict[str, Times]:
+    """What a flow's sender and its receiver take, in seconds, by the packet log of a run; ``is_read`` says whether the receiver
+    acknowledges what comes in order when its program has read it. An end is left out of whose packets a smaller part than
+    ``least`` leaves within ``LONGEST`` of an arrival."""
+    ends: dict[str, Times] = {}
+    for end, host in (("sender", f"s{index}"), ("receiver", f"d{index}")):
+        before, after = _links(result, host)
+        arrived = _offered(result, flow, before, is_data=end == "receiver")
+        left = _offered(result, flow, after, is_data=end == "sender")
+        if end == "receiver" and is_read:
+            ends |= _reader(_at_end(arrived, result, before), left)
+        else:
+            times = _first_after(_at_end(arrived, result, before), left["time"].to_numpy())
+            answers = times[times < LONGEST]
+            if len(answers) >= least * len(times):
+                ends[end] = answers
+    return ends
+
+
+def _links(result: Result, host: str) -> tuple[str, str]:
+    """The links to and from a host."""
+    names = result.links["link"].cast(pl.String)
+    return names.filter(names.str.ends_with(f"->{host}")).item(), names.filter(
+        names.str.starts_with(f"{host}->")
+    ).item()
+
+
+def _reader(arrived: Times, left: pl.DataFrame) -> dict[str, Times]:
+    """What a receiver takes whose program reads: until it acknowledges at once, and how much longer until it has read.
+
+    Acknowledgements that are larger than the smallest tell of a hole.
+    """
+    times, sizes = left["time"].to_numpy(), left["size"].to_numpy()
+    if not len(times) or not len(arrived):
+        return {}
+    place = np.searchsorted(arrived, times)
+    new = np.diff(place, prepend=0)
+    taken = times - arrived[np.maximum(place - 1, 0)]
+    is_beside = sizes > sizes.min()
+    in_row, since = _counted(is_beside), np.cumsum(new) - np.maximum.accumulate(np.where(is_beside, np.cumsum(new), 0))
+    is_answer = (new > 0) & (taken < LONGEST)
+    at_once = taken[is_answer & is_beside & (in_row <= AT_ONCE) & (new == 1)]
+    is_steady = (since >= GROWING) & (times >= times[0] + BEGINNING)
+    read = taken[is_answer & ~is_beside & is_steady]
+    return {"receiver": at_once, "reading": np.maximum(read - (at_once.mean() if at_once.size else 0.0), 0.0)}
+
+
+def _counted(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number of each flag in a row of them; 0 where there is none."""
+    total = np.cumsum(flags)
+    before: NDArray[np.int64] = total - np.maximum.accumulate(np.where(flags, 0, total))
+    return before
+
+
+def _offered(result: Result, flow: str, link: str, *, is_data: bool) -> pl.DataFrame:
+    """When a link was offered a flow's packets, with their sizes."""
+    return result.packets.filter(
+        (pl.col("event").cast(pl.String) == "offered")
+        & (pl.col("flow").cast(pl.String) == flow)
+        & (pl.col("link").cast(pl.String) == link)
+        & ((pl.col("size") > FULL) == is_data)
+    ).select("time", "size")
+
+
+def _at_end(offered: pl.DataFrame, result: Result, link: str) -> Times:
+    """When packets are at the end of a link on which none waits, as none does on links to hosts."""
+    described = result.links.row(by_predicate=pl.col("link") == link, named=True)
+    at_end: Times = offered["time"].to_numpy() + offered["size"].to_numpy() * 8 / described["rate"] + described["delay"]
+    return at_end
+
+
+def _first_after(arrived: Times, left: Times) -> Times:
+    """The time from each arrival to the first departure after it, of the arrivals that have one before the next arrival.
+
+    The simulator's batches last from their first arrival on. This is the same as long as a flow's packets come further apart than
+    hosts take, as they do at the rates that are measured: a packet of 1500 bytes takes 240 µs at 50 Mbit/s.
+    """
+    place = np.searchsorted(arrived, left) - 1
+    place, left = place[place >= 0], left[place >= 0]
+    place, first = np.unique(place, return_index=True)
+    times: Times = left[first] - arrived[place]
+    return times
+
+
+def as_data(hosts: Hosts) -> dict[str, Any]:
+    """What hosts of a run took, as plain data, in microseconds."""
+    groups = {
+        name: {end: [round(1e6 * time, 1) for time in getattr(times, end)] for end in ENDS}
+        for name, times in hosts.groups.items()
+    }
+    return {"rate": hosts.rate, "groups": groups}
+
+
+def from_data(data: Mapping[str, Any], usual: Sequence[Hosts]) -> Hosts:
+    """The same back; ``usual`` is what groups take of which it says nothing."""
+    groups = {
+        name: HostTimes(**{end: tuple(round(micros * 1e-6, 9) for micros in times[end]) for end in ENDS})
+        for name, times in data["groups"].items()
+    }
+    return replace(nearest(usual, data["rate"]), rate=data["rate"], groups=groups)
