@@ -1,4 +1,4 @@
-"""What hosts of a run took, by its packet log: of simulated runs, whose hosts take what is known, and of a run with real packets."""
+"""What hosts of a run took, by its packet log: of simulated runs, whose hosts take what is known, and of one with real packets."""
 
 import json
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ def test_what_a_log_tells_too_little_of_is_as_usual() -> None:
     quiet = {"source": {"name": "datagrams", "rate": "384 kbit/s"}}
     rate = {"name": "fixed-rate", "rate": "400 kbit/s"}
     setup = _setup(
-        tb.flows(1, "cubic", name="late", start="7975 ms", **SIZE),
+        tb.flows(1, "cubic", name="late", start="7965 ms", **SIZE),
         tb.flows(1, rate, name="tone", **quiet),
         tb.flows(1, "cubic", name="guest", from_="s0", to="d0", **SIZE),
         tb.flows(1, "cubic", name="own", **SIZE),
