@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use tailback_control::SCHEMES;
 use tailback_control::laws::{Counting, Halve};
 use tailback_control::schemes::{Bbr1Config, CubicConfig, RenoConfig};
+use tailback_control::{Reliability, SCHEMES};
 use tailback_core::{Bytes, Checker, Choice, Span};
 use tailback_transport::config::{EcnMode, RttSampling, SpuriousDetection};
 use tailback_transport::wire::DATA_OVERHEAD;
@@ -206,6 +206,9 @@ fn be_like_the_kernel(flow: &mut FlowConfig, congestion: &str) {
     flow.receiver = delayed();
     flow.transport.handshake = true;
     flow.transport.segmentation_offload = true;
+    // BBR says itself what may leave in recovery.
+    flow.transport.proportional_rate_reduction =
+        congestion != "bbr" && flow.scheme.needs().reliability == Reliability::Sack;
 }
 
 impl FlowConfig {

@@ -153,6 +153,10 @@ pub struct StreamConfig {
     pub keep_scoreboard: bool,
     /// Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true.
     pub rescue: bool,
+    /// Whether fast recovery brings what is in the network down to the threshold over a round trip, in proportion to what
+    /// arrives (RFC 9937, as Linux does); default false: by half a round trip of silence (RFC 6675). Only where losses are found
+    /// by selective acknowledgements, and for windows that a loss lowers once, as Reno's and CUBIC's.
+    pub proportional_rate_reduction: bool,
     /// Whether what the counts of a receiver's reports prove lost is retransmitted at once (Monaco's reports, with
     /// selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.
     pub counted_repair: bool,
@@ -212,6 +216,7 @@ impl Default for StreamConfig {
             impatient: true,
             keep_scoreboard: true,
             rescue: true,
+            proportional_rate_reduction: false,
             counted_repair: true,
             restart_after_idle: true,
             spurious: SpuriousDetection::Off,
@@ -249,6 +254,12 @@ impl StreamConfig {
             "reliability",
             "datagram",
             "one of reno, new-reno, vegas, sack, offsets",
+        );
+        checker.require(
+            self.reliability == Reliability::Sack || !self.proportional_rate_reduction,
+            "proportional_rate_reduction",
+            self.proportional_rate_reduction,
+            "false with schemes that do not find losses by selective acknowledgements",
         );
         check_sizes(self.segment_size, self.header, checker);
         checker.require(self.header > Bytes::ZERO, "header", self.header, "at least 1 B");

@@ -39,6 +39,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             && self.config.marks == MarkResponse::Rfc3168
             && self.steering.window_is_one();
         self.tell(now, &outcome, cx);
+        self.recovery.portion(self.steering.window, &outcome, self.config.segment_size.get());
         if at_one && self.recovery.fall_silent(now, &self.config) {
             self.steering.fall_silent();
         }

@@ -23,7 +23,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Opening::Due if self.app.has_data() => self.header,
             Opening::Due | Opening::Requested => 0,
         };
-        Room { window: self.steering.window, receive_window: self.receive_window, new }
+        Room { window: self.recovery.window(self.steering.window), receive_window: self.receive_window, new }
     }
 
     /// The next data packet, if one may leave now.
@@ -172,7 +172,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     fn what_trains_follow(&self, time: Time, size: u16) -> train::Now {
-        let window = self.steering.window;
+        let window = self.recovery.window(self.steering.window);
         train::Now {
             time,
             size: u64::from(size),

@@ -4,7 +4,7 @@
 use tailback_control::Reliability;
 use tailback_core::Recovery;
 
-use super::{LossRecovery, Own};
+use super::LossRecovery;
 use crate::config::StreamConfig;
 use crate::teller::Books;
 
@@ -123,7 +123,7 @@ impl LossRecovery {
     /// found without the timer, over those that are on their way.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        let found = self.arrivals.is_some() || matches!(self.own.as_deref(), Some(Own::Overtaken(_)));
+        let found = self.arrivals.is_some() || self.overtaken().is_some();
         if self.sacked == 0 && !found {
             return;
         }

@@ -18,6 +18,7 @@ mod arrivals;
 mod arrivals_tests;
 mod choice;
 mod overtaken;
+mod proportional;
 mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
@@ -39,6 +40,7 @@ use crate::teller::{Books, Outcome};
 use arrivals::Arrivals;
 pub(crate) use choice::{Choice, Room};
 use overtaken::Overtaken;
+use proportional::Proportional;
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
@@ -100,8 +102,17 @@ enum Own {
     Vegas(VegasTimer),
     /// Recovery by offsets.
     Soft(SoftTimeout),
-    /// Ranges, where lost retransmissions are found without the timer.
-    Overtaken(Overtaken),
+    /// Ranges, with more than RFC 6675 has.
+    Ranges(Ranges),
+}
+
+/// What ranges are helped by.
+#[derive(Debug)]
+struct Ranges {
+    /// Where lost retransmissions are found without the timer.
+    overtaken: Option<Overtaken>,
+    /// Where recovery reduces in proportion.
+    proportional: Option<Proportional>,
 }
 
 impl Own {
@@ -109,7 +120,12 @@ impl Own {
         match config.reliability {
             Reliability::Vegas => Some(Self::Vegas(VegasTimer::default())),
             Reliability::Offsets => Some(Self::Soft(SoftTimeout::default())),
-            Reliability::Sack if config.lost_retransmissions => Some(Self::Overtaken(Overtaken::default())),
+            Reliability::Sack => {
+                let overtaken = config.lost_retransmissions.then(Overtaken::default);
+                let proportional = config.proportional_rate_reduction.then(Proportional::default);
+                let is_helped = overtaken.is_some() || proportional.is_some();
+                is_helped.then_some(Self::Ranges(Ranges { overtaken, proportional }))
+            }
             _ => None,
         }
     }
@@ -360,6 +376,7 @@ impl LossRecovery {
         self.ring.push(Record::new(now, size, tag, pair));
         self.outstanding += u64::from(size);
         self.pipe += u64::from(size);
+        self.note_out(size);
         if self.dup_acks > 0 && self.state == Recovery::Open {
             self.limited = self.limited.saturating_add(u32::from(size));
         }
@@ -385,6 +402,7 @@ impl LossRecovery {
             self.sacked_above -= u32::from(number >= self.lost_edge);
         }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
+        self.note_out(self.size_of(number));
         if let Choice::Rescue(_) = choice {
             self.rescue_after = NO_RESCUE;
         } else {

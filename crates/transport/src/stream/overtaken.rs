@@ -31,12 +31,28 @@ pub(super) struct Overtaken {
 /// So many entries are never looked through.
 const FEW: usize = 64;
 
+fn overtaken_of(own: &mut Option<Box<Own>>) -> Option<&mut Overtaken> {
+    match own.as_deref_mut() {
+        Some(Own::Ranges(ranges)) => ranges.overtaken.as_mut(),
+        _ => None,
+    }
+}
+
 impl LossRecovery {
+    /// What is known of retransmissions under way, where lost ones are found here.
+    #[inline]
+    pub(super) fn overtaken(&self) -> Option<&Overtaken> {
+        match self.own.as_deref() {
+            Some(Own::Ranges(ranges)) => ranges.overtaken.as_ref(),
+            _ => None,
+        }
+    }
+
     /// A retransmission leaves, where lost ones are found here. At most twice as many are remembered as segments are
     /// outstanding, and [`FEW`] more: in a long silence, or behind one that waits, others leave again and again, and each time
     /// only the newest can still be under way. Looking through all costs as much as remembering them did.
     pub(super) fn note_retransmitted(&mut self, now: Time, number: u64) {
-        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
+        let Some(overtaken) = overtaken_of(&mut self.own) else { return };
         let under_way = &mut overtaken.under_way;
         under_way.push_back((number, now));
         let outstanding = usize::try_from(self.ring.end() - self.ring.first()).unwrap_or(usize::MAX);
@@ -55,10 +71,7 @@ impl LossRecovery {
     /// How many retransmissions are remembered.
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
-        match self.own.as_deref() {
-            Some(Own::Overtaken(overtaken)) => overtaken.under_way.len(),
-            _ => 0,
-        }
+        self.overtaken().map_or(0, |overtaken| overtaken.under_way.len())
     }
 
     /// Believes lost what the segments newly acknowledged have overtaken.
@@ -72,13 +85,13 @@ impl LossRecovery {
     /// Whether a retransmission may be under way.
     #[inline]
     pub(super) fn has_under_way(&self) -> bool {
-        matches!(self.own.as_deref(), Some(Own::Overtaken(overtaken)) if !overtaken.under_way.is_empty())
+        self.overtaken().is_some_and(|overtaken| !overtaken.under_way.is_empty())
     }
 
     /// Believes lost what segments have overtaken of which the newest left at `newest`.
     #[inline]
     pub(super) fn find_overtaken_by(&mut self, now: Time, newest: Option<Time>, config: &StreamConfig) {
-        let Some(Own::Overtaken(overtaken)) = self.own.as_deref() else { return };
+        let Some(overtaken) = self.overtaken() else { return };
         // Mostly not even the oldest of them could be overtaken, whatever became of it.
         if let (Some(newest), Some((_, oldest))) = (newest, overtaken.under_way.front())
             && *oldest + now.since(newest) / OVERTAKING >= newest
@@ -90,7 +103,7 @@ impl LossRecovery {
 
     #[inline(never)]
     fn lose_overtaken(&mut self, now: Time, newest: Option<Time>, config: &StreamConfig) {
-        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
+        let Some(overtaken) = overtaken_of(&mut self.own) else { return };
         let mut under_way = std::mem::take(&mut overtaken.under_way);
         let before = self.lost.len();
         if let Some(newest) = newest {
@@ -108,7 +121,7 @@ impl LossRecovery {
                 }
             }
         }
-        if let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() {
+        if let Some(overtaken) = overtaken_of(&mut self.own) {
             overtaken.under_way = under_way;
         }
         if self.lost.len() > before {

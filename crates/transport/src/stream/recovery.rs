@@ -180,6 +180,7 @@ impl LossRecovery {
         self.dup_acks = 0;
         self.limited = 0;
         self.note_reduction();
+        self.begin_proportional();
         if self.mode == Reliability::Offsets {
             // What the last episode retransmitted is on its way, and is not sent a third time (Keshav 1994, §6).
             self.next_retransmit = self.next_retransmit.max(first);

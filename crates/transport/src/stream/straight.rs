@@ -31,9 +31,9 @@ impl LossRecovery {
         self.ring.fetch_ends();
     }
 
-    /// Whether ranges tell what is missing.
+    /// Whether ranges tell what is missing, and the window alone how much may leave beside a hole.
     pub(crate) fn counts_ranges(&self) -> bool {
-        self.mode == Reliability::Sack
+        self.mode == Reliability::Sack && self.proportional().is_none()
     }
 
     /// Whether nothing is missing or under repair, where all is usual. This stays so as long as [`LossRecovery::on_next`] and
