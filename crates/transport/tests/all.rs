@@ -14,6 +14,7 @@ mod linux_acks;
 mod noting;
 mod pipe;
 mod properties;
+mod proportional;
 mod receiver;
 mod repair;
 mod rfc;

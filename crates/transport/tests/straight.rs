@@ -83,7 +83,7 @@ prop_compose! {
             1 => Just(RttSampling::Timestamps)
         ],
         ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0), 1 => Just(EcnMode::Ect1)],
-        flags in any::<[bool; 8]>(),
+        flags in any::<[bool; 9]>(),
         segmentation_offload in prop::bool::weighted(0.1),
         pacing in prop_oneof![3 => Just(None), 1 => Just(Some(PacingConfig::default()))],
         jitter in prop_oneof![5 => Just(0_u64), 1 => 1_u64..2000],
@@ -102,6 +102,7 @@ prop_compose! {
             delivery: flags[5],
             lost_retransmissions: flags[6],
             stamps: flags[7],
+            proportional_rate_reduction: flags[8] && reliability == Reliability::Sack,
             segmentation_offload,
             pacing,
             send_jitter: Span::from_micros(jitter),

@@ -6,6 +6,8 @@
 //!
 //! Where the text leaves a choice, or is not followed to the letter:
 //!
+//! * The share that may leave is rounded up to whole segments, as in the examples of §8 and in Linux, which count in segments.
+//!   Rounded up to bytes, every segment would wait for half of what it needs.
 //! * An acknowledgement "indicates further loss" if a segment is believed lost because of it.
 //! * `DeliveredData` is what is acknowledged for the first time, in order or not; a receiver that takes back what it said of ranges
 //!   does not make it smaller.
@@ -55,7 +57,8 @@ impl Proportional {
         self.delivered += delivered;
         let room = if in_flight > threshold {
             let share = u128::from(self.delivered) * u128::from(threshold);
-            let out = share.div_ceil(u128::from(recover_flight.max(1)));
+            let out =
+                share.div_ceil(u128::from(recover_flight.max(1)) * u128::from(segment)) * u128::from(segment);
             u64::try_from(out).unwrap_or(u64::MAX).saturating_sub(self.out)
         } else {
             let conserved = self.delivered.saturating_sub(self.out).max(delivered);

@@ -64,7 +64,8 @@ impl Run {
     fn send(&mut self, most: u8) {
         for _ in 0..most {
             self.machine.settle();
-            let room = Room { window: self.window, receive_window: u64::MAX, new: 1000 };
+            let window = self.machine.window(self.window);
+            let room = Room { window, receive_window: u64::MAX, new: 1000 };
             let choice = self.machine.choose(&room, &self.config);
             let before = self.machine.in_flight();
             match choice {
@@ -84,7 +85,7 @@ impl Run {
             }
             if !matches!(choice, Choice::Forced(_)) {
                 let after = self.machine.in_flight();
-                assert!(after <= self.window || before == 0, "{choice:?}: {before} -> {after}");
+                assert!(after <= window || before == 0, "{choice:?}: {before} -> {after}");
             }
         }
     }
@@ -127,7 +128,8 @@ impl Run {
             flags: Echoes::NONE,
             marks: None,
         };
-        if self.machine.on_ack(self.now, &ack, &self.config).is_some() {
+        if let Some(outcome) = self.machine.on_ack(self.now, &ack, &self.config) {
+            self.machine.portion(self.window, &outcome, 1000);
             self.acked += self.machine.acked().len() as u64;
         }
     }
@@ -190,7 +192,7 @@ impl Run {
             }
             self.recount();
             self.machine.settle();
-            let room = Room { window: self.window, receive_window: u64::MAX, new: 0 };
+            let room = Room { window: self.machine.window(self.window), receive_window: u64::MAX, new: 0 };
             while let choice @ (Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number)) =
                 self.machine.choose(&room, &self.config)
             {
@@ -226,6 +228,7 @@ proptest! {
         one_recovery_per_window: bool,
         careful in prop::option::of(any::<bool>()),
         lost_retransmissions: bool,
+        proportional: bool,
         steps in prop::collection::vec(step(), 1..400),
     ) {
         let config = StreamConfig {
@@ -237,6 +240,7 @@ proptest! {
             one_recovery_per_window,
             careful,
             lost_retransmissions,
+            proportional_rate_reduction: proportional && reliability == Reliability::Sack,
             segment_size: Bytes::new(1000),
             ..StreamConfig::default()
         };

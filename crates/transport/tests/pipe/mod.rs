@@ -280,6 +280,8 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
 pub struct Log {
     pub feedback: Vec<Batch>,
     pub sent: Vec<Sent2>,
+    /// How many of these had left when each feedback came.
+    pub sent_before: Vec<usize>,
     /// Places in probes of acknowledged packets.
     pub pairs: Vec<u8>,
 }
@@ -380,6 +382,7 @@ impl Controller for Scripted {
             self.directive.window = Some(Bytes::new(window));
         }
         self.log.pairs.extend(feedback.acked.iter().map(|one| one.pair as u8));
+        self.log.sent_before.push(self.log.sent.len());
         self.log.feedback.push(Batch::of(now, feedback));
     }
 
