@@ -4,13 +4,14 @@ each beside the same runs with real packets. The page is ``write_parity.py``'s, 
 import json
 import math
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from tailback.lab.hosts import IDEAL, MEASURED, Hosts, take_time
+from tailback.lab import timing
+from tailback.lab.hosts import IDEAL, MEASURED, Hosts, HostTimes, take_time
 from tailback.lab.parity import Figure, Row, figures, of_figures
 from tailback.lab.run import Setup
 from tailback.run import run_text
@@ -26,8 +27,8 @@ class Arm:
     """A simulation in which something is as nowhere else."""
 
     words: str
-    hosts: Sequence[Hosts]
-    """What hosts take."""
+    hosts: Callable[[Hosts], Hosts] | None
+    """What is made of what hosts take; nothing where they take no time."""
     kernel: Mapping[str, Data] = field(default_factory=dict)
     """Fields of the kernel's counterparts, table by table, in the place of their own."""
     is_plain: bool = False
@@ -35,18 +36,19 @@ class Arm:
     is_fractional: bool = False
     """Counterparts count in parts of segments, like flows of ours."""
 
-    def change(self, scenario: Data, kernel: Collection[str], jitter: str) -> None:
-        """Makes a scenario like this; ``kernel`` are the groups of flows that are the kernel's, ``jitter`` is the cell's."""
+    def change(self, scenario: Data, kernel: Collection[str], jitter: str, hosts: Sequence[Hosts] = MEASURED) -> None:
+        """Makes a scenario like this; ``kernel`` are the groups of flows that are the kernel's, ``jitter`` is the cell's, and
+        ``hosts`` is what hosts take."""
         for flow in scenario["flows"]:
             if flow["name"] in kernel:
                 if self.is_plain:
                     flow["scheme"] = flow["scheme"]["name"]
                     flow["receiver"] = {}
-                    flow["transport"] |= {"handshake": False, "segmentation_offload": False, "send_jitter": jitter}
+                    flow["transport"] |= PLAIN | {"send_jitter": jitter}
                 _put(flow, self.kernel)
                 if self.is_fractional:
                     flow["scheme"] |= dict.fromkeys(WHOLE & set(flow["scheme"]), False)
-        take_time(scenario, kernel, self.hosts)
+        take_time(scenario, kernel, [self.hosts(one) for one in hosts] if self.hosts else IDEAL)
 
 
 def _put(flow: Data, fields: Mapping[str, Data]) -> None:
@@ -54,6 +56,8 @@ def _put(flow: Data, fields: Mapping[str, Data]) -> None:
         flow[name] |= values
 
 
+PLAIN = {"handshake": False, "segmentation_offload": False, "proportional_rate_reduction": False}
+AT_ONCE: Mapping[str, Data] = {"transport": {"proportional_rate_reduction": False}}
 NO_TRAINS: Mapping[str, Data] = {"transport": {"segmentation_offload": False}}
 WHOLE = {"whole_packets", "whole_segments"}
 """What makes schemes count in whole segments."""
@@ -61,40 +65,57 @@ SINGLE: Mapping[str, Data] = {"transport": {"segmentation_offload": False}, "rec
 NO_COMPRESSION: Mapping[str, Data] = {"receiver": {"sack_compression": None}}
 
 
-def _uniform(times: tuple[float, ...]) -> tuple[float, ...]:
+def _as_they_are(hosts: Hosts) -> Hosts:
+    return hosts
+
+
+def _uniform_times(times: tuple[float, ...]) -> tuple[float, ...]:
     middles = [(2 * place + 1) / len(times) - 1 for place in range(len(times))]
     return tuple(max(fmean(times) + math.sqrt(3) * pstdev(times) * middle, 1e-9) for middle in middles)
 
 
 def _alike(hosts: Hosts) -> Hosts:
-    """The kernel's receiver takes as long beside a hole as for what is read first."""
-    kernel = hosts.kernel
-    read = tuple(fmean(kernel.receiver) + more for more in kernel.reading)
-    return replace(hosts, kernel=replace(kernel, receiver=read, reading=()))
+    """A receiver that reads takes as long beside a hole as for what is read first."""
+
+    def alike(times: HostTimes) -> HostTimes:
+        read = tuple(fmean(times.receiver) + more for more in times.reading)
+        return replace(times, receiver=read, reading=()) if read else times
+
+    groups = {name: alike(times) for name, times in hosts.groups.items()}
+    return replace(hosts, kernel=alike(hosts.kernel), ours=alike(hosts.ours), groups=groups)
 
 
-ALIKE = tuple(_alike(hosts) for hosts in MEASURED)
-MEAN = tuple(hosts.each(lambda times: (fmean(times),)) for hosts in MEASURED)
-UNIFORM = tuple(hosts.each(_uniform) for hosts in MEASURED)
-TWICE = tuple(hosts.each(lambda times: tuple(2 * value for value in times)) for hosts in MEASURED)
+def _uniform(hosts: Hosts) -> Hosts:
+    return hosts.each(_uniform_times)
+
+
+def _mean(hosts: Hosts) -> Hosts:
+    return hosts.each(lambda times: (fmean(times),))
+
+
+def _twice(hosts: Hosts) -> Hosts:
+    return hosts.each(lambda times: tuple(2 * value for value in times))
+
+
 HOW_LONG = (
-    Arm("hosts take uniform times of the same mean and deviation", UNIFORM),
-    Arm("hosts take their mean, and nothing at random", MEAN),
-    Arm("hosts take twice as long", TWICE),
+    Arm("hosts take uniform times of the same mean and deviation", _uniform),
+    Arm("hosts take their mean, and nothing at random", _mean),
+    Arm("hosts take twice as long", _twice),
 )
 KERNEL = (
-    Arm("the kernel's flows do as any of ours; hosts take no time", IDEAL, is_plain=True),
-    Arm("they acknowledge, count and shrink as the kernel does", IDEAL, kernel=NO_TRAINS),
-    Arm("and send in trains", IDEAL),
-    Arm("**and hosts take time**", MEASURED),
-    Arm("the same, but all is acknowledged when it has been read", ALIKE),
-    Arm("the same without compression of selective acknowledgements", MEASURED, kernel=NO_COMPRESSION),
-    Arm("the same without whole segments", MEASURED, is_fractional=True),
-    Arm("the same without trains", MEASURED, kernel=NO_TRAINS),
-    Arm("the same without trains and delayed acknowledgements", MEASURED, kernel=SINGLE),
+    Arm("the kernel's flows do as any of ours; hosts take no time", None, is_plain=True),
+    Arm("they acknowledge, count and shrink as the kernel does", None, kernel=NO_TRAINS),
+    Arm("and send in trains", None),
+    Arm("**and hosts take time**", _as_they_are),
+    Arm("the same, but all is acknowledged when it has been read", _alike),
+    Arm("the same without compression of selective acknowledgements", _as_they_are, kernel=NO_COMPRESSION),
+    Arm("the same without proportional rate reduction", _as_they_are, kernel=AT_ONCE),
+    Arm("the same without whole segments", _as_they_are, is_fractional=True),
+    Arm("the same without trains", _as_they_are, kernel=NO_TRAINS),
+    Arm("the same without trains and delayed acknowledgements", _as_they_are, kernel=SINGLE),
     *HOW_LONG,
 )
-OURS = (Arm("hosts take no time", IDEAL), Arm("**hosts take time**", MEASURED), *HOW_LONG)
+OURS = (Arm("hosts take no time", None), Arm("**hosts take time**", _as_they_are), *HOW_LONG)
 
 
 def _arms(pair: tuple[str, str]) -> Sequence[Arm]:
@@ -131,7 +152,10 @@ def reasons(kept: Path, suspects: Sequence[tuple[Cell, Sequence[Arm]]] = SUSPECT
         real = [Figure(**figure) for figure in data["each"]]
         late += [one["p99_seconds"] * 1e3 for one in data["lateness"]]
         for arm in arms:
-            lines.append([_named(cell), arm.words, *_shares(simulated(setup, arm, cell.jitter), real)])
+            found = simulated(
+                setup, arm, cell.jitter, [timing.from_data(one, MEASURED) for one in data.get("hosts", [])]
+            )
+            lines.append([_named(cell), arm.words, *_shares(found, real)])
             print(lines[-1], file=sys.stderr, flush=True)
     head = [
         "flows a, b",
@@ -149,12 +173,14 @@ def reasons(kept: Path, suspects: Sequence[tuple[Cell, Sequence[Arm]]] = SUSPECT
     return f"{said}\n\n{table(head, lines)}\n"
 
 
-def simulated(setup: Setup, arm: Arm, jitter: str) -> list[Figure]:
-    """The figures of an arm's runs."""
-    scenario = json.loads(setup.scenario)
-    arm.change(scenario, setup.kernel, jitter)
-    text = json.dumps(scenario)
-    return figures([run_text(text, seed) for seed in range(1, SEEDS + 1)])
+def simulated(setup: Setup, arm: Arm, jitter: str, own: Sequence[Hosts]) -> list[Figure]:
+    """The figures of an arm's runs; ``own`` is what hosts took in each of the runs with real packets, if that is known."""
+    texts = []
+    for hosts in [[one] for one in own] or [list(MEASURED)]:
+        scenario = json.loads(setup.scenario)
+        arm.change(scenario, setup.kernel, jitter, hosts)
+        texts.append(json.dumps(scenario))
+    return figures([run_text(texts[seed % len(texts)], seed) for seed in range(1, SEEDS + 1)])
 
 
 def _named(cell: Cell) -> str:
