@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,27 @@ def test_simulated_runs_take_hosts_in_turn() -> None:
         assert run.hash == alone.hash
         (other,) = simulate(setup.with_seed(run.seed), 1, [(quick, slow)[index % 2]])
         assert run.hash != other.hash
+
+
+@pytest.mark.usefixtures("able")
+def test_runs_are_kept_with_what_hosts_took_and_outlive_new_fields(tmp_path: Path) -> None:
+    from tools.write_parity import _kept
+
+    setup = _setup(tb.flows(1, "cubic", name="a", **SIZE)).checked()
+    before = json.loads(setup.scenario)
+    del before["flows"][0]["transport"]["proportional_rate_reduction"]
+    figure = {"of": "a", "metric": "share", "unit": "", "values": [0.5, 0.4]}
+    data = {"valid": True, "hosts": [as_data(USUAL)] * 2, "setup": json.dumps(before), "each": [figure]}
+    file = tmp_path / "kept.json"
+
+    def values(**changed: object) -> list[list[float]]:
+        file.write_text(json.dumps(data | changed), encoding="utf-8")
+        return [found.values for found in _kept(file, setup)]
+
+    assert values() == [[0.5, 0.4]]
+    assert values(hosts=[]) == values(valid=False) == []
+    before["flows"][0]["start"] = "1 s"
+    assert values(setup=json.dumps(before)) == []
 
 
 @pytest.mark.usefixtures("able")

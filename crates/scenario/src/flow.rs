@@ -205,6 +205,9 @@ impl FlowConfig {
             transport.require(!paced, "pacing", "a table", "none where there are `receivers`");
             let handshake = self.transport.handshake;
             transport.require(!handshake, "handshake", handshake, "false where there are `receivers`");
+            let spread = self.transport.proportional_rate_reduction;
+            let allowed = "false where there are `receivers`";
+            transport.require(!spread, "proportional_rate_reduction", spread, allowed);
         });
     }
 
@@ -219,6 +222,14 @@ impl FlowConfig {
             let allowed =
                 format_args!("`transport` and `receiver` instead, since {name:?} sends a reliable stream");
             checker.require(self.datagram == DatagramConfig::default(), "datagram", "a table", allowed);
+            let ok = !self.transport.proportional_rate_reduction
+                || self.scheme.reliability() == Reliability::Sack
+                || self.scheme.reliability() == Reliability::Datagram;
+            let allowed =
+                format_args!("false with {name:?}, which does not find losses by selective acknowledgements");
+            checker.within("transport", |transport| {
+                transport.require(ok, "proportional_rate_reduction", true, allowed);
+            });
         }
     }
 }

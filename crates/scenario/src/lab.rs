@@ -171,12 +171,14 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
     let source = matches!(flow.source.0, SourceConfig::Bulk(_) | SourceConfig::Files(_));
     checker.require(source, "source", flow.source.0.name(), "bulk or files over the kernel's TCP");
     let StreamConfig { segment_size, ecn, header, handshake, segmentation_offload, .. } = flow.transport;
+    let proportional_rate_reduction = flow.transport.proportional_rate_reduction;
     let like_the_kernel = StreamConfig {
         segment_size,
         ecn,
         header,
         handshake,
         segmentation_offload,
+        proportional_rate_reduction,
         ..StreamConfig::default()
     };
     let allowed = "nothing but segment_size and ecn over the kernel's TCP, which has settings of its own";

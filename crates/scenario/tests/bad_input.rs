@@ -279,6 +279,12 @@ fn numbers() {
     );
     complains(&threshold("3.5"), "flows[0].transport.dup_threshold", &["3.5", "a whole number"]);
     complains(&threshold("0"), "flows[0].transport.dup_threshold", &["1 to 1000"]);
+    let spread = |scheme: &str| {
+        let transport = "\"0 s\"\ntransport = { proportional_rate_reduction = true }";
+        with("\"0 s\"", transport).replace("\"reno\"", &format!("\"{scheme}\""))
+    };
+    let field = "flows[0].transport.proportional_rate_reduction";
+    complains(&spread("newreno"), field, &["true", "false with \"newreno\"", "selective acknowledgements"]);
     complains(&with("start = ", "count = 0\nstart = "), "flows[0].count", &["from 1 up to 1000000"]);
     complains(&with("start = ", "count = -1\nstart = "), "flows[0].count", &["from 1 up to 1000000"]);
     complains(&with("warm_up", "seed = -1\nwarm_up"), "seed", &["a whole number from 0"]);

@@ -54,6 +54,7 @@ fn counterparts_do_as_the_kernel_does() {
     let SchemeConfig::Cubic(cubic) = &kernel.scheme.0 else { panic!("{:?}", kernel.scheme) };
     assert_eq!((cubic.counting, cubic.halve), (Counting::Bytes, Halve::Window));
     assert!(cubic.hystart && kernel.transport.handshake && kernel.transport.segmentation_offload);
+    assert!(kernel.transport.proportional_rate_reduction);
     assert!(cubic.whole_segments);
     // Ours is as the scenario has it.
     assert_eq!(ours.receiver, ReceiverConfig::default());
@@ -85,6 +86,10 @@ fn the_counterpart_of_bbr_counts_in_whole_packets() {
     let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let made = scenario.for_lab(&kernel, &["bbr".to_owned()]).unwrap();
     assert!(matches!(&made.flows[0].scheme.0, SchemeConfig::Bbr1(bbr) if bbr.whole_packets));
+    assert!(
+        !made.flows[0].transport.proportional_rate_reduction,
+        "it says itself what may leave in recovery"
+    );
 }
 
 #[test]

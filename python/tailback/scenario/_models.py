@@ -3261,6 +3261,13 @@ class Stream(Part):
     rescue: Truth = True
     """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
 
+    proportional_rate_reduction: Truth = False
+    """Whether fast recovery brings what is in the network down to the threshold over a round trip, in proportion to
+    what arrives (RFC 9937, as Linux does); default false: by half a round trip of silence (RFC 6675). Only where
+    losses are found by selective acknowledgements, and for windows that a loss lowers once, as Reno's and
+    CUBIC's.
+    """
+
     counted_repair: Truth = True
     """Whether what the counts of a receiver's reports prove lost is retransmitted at once (Monaco's reports, with
     selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.

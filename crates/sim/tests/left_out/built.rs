@@ -217,6 +217,7 @@ fn ends(id: FlowId, talk: &Talk) -> (AnySender, AnyReceiver) {
         pacing: talk.is_paced.then(PacingConfig::default),
         handshake: talk.amount.is_multiple_of(5),
         segmentation_offload: talk.amount.is_multiple_of(7),
+        proportional_rate_reduction: needs.reliability == Reliability::Sack && talk.amount.is_multiple_of(4),
         ..StreamConfig::default()
     }
     .serving(&needs);
