@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from tailback.errors import (
         ArgumentError,
+        CallError,
         NotFoundError,
         PartError,
         Problem,
@@ -59,6 +60,7 @@ _HOMES = {
     "Arrival": "tailback.custom",
     "ArrivalReport": "tailback.custom",
     "ArrivalReports": "tailback.custom",
+    "CallError": "tailback.errors",
     "Connection": "tailback.custom",
     "ControlPair": "tailback.custom",
     "Controller": "tailback.custom",
@@ -108,6 +110,7 @@ __all__ = [
     "Arrival",
     "ArrivalReport",
     "ArrivalReports",
+    "CallError",
     "Connection",
     "ControlPair",
     "Controller",

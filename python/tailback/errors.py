@@ -39,6 +39,10 @@ class ArgumentError(TailbackError, ValueError):
     """An argument of a function that has a value which is not allowed there."""
 
 
+class CallError(ArgumentError, TypeError):
+    """A call with an argument of a name that there is none of, or without one that is needed."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One wrong value in a scenario."""

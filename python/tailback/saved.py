@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailback.calls import told
 from tailback.errors import StorageError
+from tailback.results.files import path_of
 
 if TYPE_CHECKING:
     from tailback.results import Result
     from tailback.sweeps import Runs
 
 
+@told
 def load(folder: str | Path, *, trust: bool = False) -> Result | Runs:
     """The result or the sweep that was saved in a folder, in this version or an earlier one.
 
@@ -27,7 +30,7 @@ def load(folder: str | Path, *, trust: bool = False) -> Result | Runs:
     from tailback.sweeps.store import ABOUT as SWEEP
     from tailback.sweeps.store import load as load_sweep
 
-    place = Path(folder)
+    place = path_of("folder", folder)
     if (place / SWEEP).is_file():
         return load_sweep(place, trust=trust)
     if (place / RESULT).is_file():

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from tailback.errors import refused
+from tailback.errors import ArgumentError, refused
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,17 +94,19 @@ def number(written: str, kind: Kind | None = None) -> float:
     Raises:
         ValueError: where there is no number, it is not finite, or no known unit of the kind.
     """
+    if not isinstance(written, str):
+        raise refused("written", written, "a quantity with its unit, such as '5 ms'")
     match = _WRITTEN.fullmatch(written)
     if match is None and written.lstrip()[:1] in {"-", "\N{MINUS SIGN}"} and _WRITTEN.fullmatch(written.lstrip()[1:]):
-        raise ValueError(f"{written!r} is not allowed; expected a quantity that is not negative, such as '5 ms'")
+        raise ArgumentError(f"{written!r} is not allowed; expected a quantity that is not negative, such as '5 ms'")
     units, expected = _KINDS[kind] if kind else (_FACTORS, "for example '10 Mbit/s' or '5 ms'")
     if match is None or match[2] not in _FACTORS:
-        raise ValueError(f"{written!r} is not a quantity with its unit; expected {expected}")
+        raise ArgumentError(f"{written!r} is not a quantity with its unit; expected {expected}")
     count, factor = float(match[1].replace("_", "")), _FACTORS[match[2]]
     # Divided where the factor is no number of a computer's: 9 ms are the number that 0.009 is, by which tables are searched.
     found = count * factor if factor >= 1.0 else count / round(1.0 / factor)
     if match[2] not in units or not math.isfinite(found):
-        raise ValueError(f"{written!r} is not allowed; expected {expected}")
+        raise ArgumentError(f"{written!r} is not allowed; expected {expected}")
     return found
 
 
@@ -145,7 +147,7 @@ def in_base_units(written: Sequence[object]) -> tuple[list[float | None], str] |
 
 def _positive(value: float, name: str) -> float:
     if not 0.0 <= value < 1e18:
-        raise ValueError(f"{name}: {value} is not allowed; expected a finite number of at least 0")
+        raise ArgumentError(f"{name}: {value} is not allowed; expected a finite number of at least 0")
     return value
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from tailback.errors import ArgumentError
+
 
 def mean(column: pl.Series) -> float:
     """The mean, in the column's unit.
@@ -53,5 +55,7 @@ def quantile(column: pl.Series, part: float) -> float:
 
 def _number(column: pl.Series, value: object) -> float:
     if not isinstance(value, int | float):
-        raise ValueError(f"{column.name or 'column'}: expected numbers, found {len(column)} values of {column.dtype}")
+        raise ArgumentError(
+            f"{column.name or 'column'}: expected numbers, found {len(column)} values of {column.dtype}"
+        )
     return float(value)

@@ -10,6 +10,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tailback.errors import ArgumentError
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -59,9 +61,9 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     """
     values = np.asarray(samples, dtype=np.float64).ravel()
     if values.size == 0:
-        raise ValueError("samples: expected at least one")
+        raise ArgumentError("samples: expected at least one")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level: {level} is not allowed; expected above 0 and below 1, for example 0.95")
+        raise ArgumentError(f"level: {level} is not allowed; expected above 0 and below 1, for example 0.95")
     mean = float(values.mean())
     if values.size == 1:
         return Interval(mean, math.inf, level, 1)
@@ -79,7 +81,7 @@ def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) ->
     """
     a, b = np.asarray(first, dtype=np.float64).ravel(), np.asarray(second, dtype=np.float64).ravel()
     if a.size != b.size:
-        raise ValueError(f"expected as many samples in both, found {a.size} and {b.size}")
+        raise ArgumentError(f"second: {b.size} samples are given; expected {a.size}, as many as of the first")
     return mean_interval(a - b, level)
 
 
@@ -127,6 +129,6 @@ def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> In
     """
     values = np.asarray(series, dtype=np.float64).ravel()
     if batches < 2 or values.size < batches:
-        raise ValueError(f"batches: expected from 2 to the {values.size} values, found {batches}")
+        raise ArgumentError(f"batches: expected from 2 to the {values.size} values, found {batches}")
     length = values.size // batches
     return mean_interval(values[-length * batches :].reshape(batches, length).mean(axis=1), level)

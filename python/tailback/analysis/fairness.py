@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.errors import ArgumentError
+
 
 def _rates(rates: ArrayLike) -> NDArray[np.float64]:
     values = np.asarray(rates, dtype=np.float64).ravel()
     if values.size == 0:
-        raise ValueError("rates: expected at least one")
-    if np.any(values < 0) or not np.all(np.isfinite(values)):
-        raise ValueError("rates: expected finite rates of at least 0")
+        raise ArgumentError("rates: expected at least one")
+    wrong = values[(values < 0) | ~np.isfinite(values)]
+    if wrong.size:
+        raise ArgumentError(f"rates: {wrong[0]:g} is not allowed; expected finite rates of at least 0")
     return values
 
 

@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.errors import ArgumentError
+
 Floats = NDArray[np.float64]
 Law = Literal["aiad", "mw", "p"]
 """Equation 3, 5 or 6, as the schemes ``accumulation-…`` name them."""
@@ -68,7 +70,7 @@ def solve(
     delays = np.broadcast_to(np.asarray(propagation, dtype=float), (len(routes),))
     wanted = np.broadcast_to(np.asarray(targets, dtype=float), (len(routes),))
     if step > 0.1 * delays.min() + 1e-15:
-        raise ValueError(f"step: {step} s is not allowed; expected at most a tenth of the shortest round trip")
+        raise ArgumentError(f"step: {step} s is not allowed; expected at most a tenth of the shortest round trip")
     passes: Floats = np.zeros((limits.size, len(routes)))
     for flow, route in enumerate(routes):
         passes[list(route), flow] = 1.0

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.errors import ArgumentError
+
 Floats = NDArray[np.float64]
 
 
@@ -39,10 +41,11 @@ def mm1n(load: ArrayLike, n: int) -> MM1n:
         ValueError: for a negative load or a system without room.
     """
     rho = np.atleast_1d(np.asarray(load, dtype=np.float64))
-    if n < 1:
-        raise ValueError(f"n: {n} is not allowed; expected at least 1, the place in service")
-    if np.any(rho < 0) or not np.all(np.isfinite(rho)):
-        raise ValueError("load: expected finite loads of at least 0")
+    if not (n >= 1 and float(n).is_integer()):
+        raise ArgumentError(f"n: {n} is not allowed; expected a whole number of at least 1, with the place in service")
+    wrong = rho[(rho < 0) | ~np.isfinite(rho)]
+    if wrong.size:
+        raise ArgumentError(f"load: {wrong[0]:g} is not allowed; expected finite loads of at least 0")
     states = np.arange(n + 1, dtype=np.float64)
     # Weights relative to the likeliest end of the range, so that no power overflows at large loads.
     flipped = np.where(rho > 1.0, 1.0 / np.maximum(rho, 1e-300), rho)[:, None]
@@ -92,9 +95,11 @@ def mg1(load: float, squared_variation: float) -> MG1:
         ValueError: for a load outside 0 to 1 (1 excluded), or a negative variation.
     """
     if not 0.0 <= load < 1.0:
-        raise ValueError(f"load: {load} is not allowed; expected at least 0 and below 1, or the queue grows for ever")
+        raise ArgumentError(
+            f"load: {load} is not allowed; expected at least 0 and below 1, or the queue grows for ever"
+        )
     if squared_variation < 0.0:
-        raise ValueError(f"squared_variation: {squared_variation} is not allowed; expected at least 0")
+        raise ArgumentError(f"squared_variation: {squared_variation} is not allowed; expected at least 0")
     delay = load * (1.0 + squared_variation) / (2.0 * (1.0 - load))
     return MG1(load=load, waiting=load * delay, in_system=load + load * delay, delay=delay)
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.errors import ArgumentError
+
 Floats = NDArray[np.float64]
 
 
 def _loss(loss: ArrayLike) -> Floats:
     p = np.asarray(loss, dtype=np.float64)
-    if np.any(p <= 0.0) or np.any(p >= 1.0) or not np.all(np.isfinite(p)):
-        raise ValueError("loss: expected probabilities above 0 and below 1")
+    wrong = p[~((p > 0.0) & (p < 1.0))]
+    if wrong.size:
+        raise ArgumentError(f"loss: {wrong[0]:g} is not allowed; expected probabilities above 0 and below 1")
     return p
 
 

@@ -26,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
 
+from tailback.errors import ArgumentError
+
 Floats = NDArray[np.float64]
 
 MOST_STEPS = 300
@@ -65,7 +67,7 @@ def alpha_fair(
     problem = _problem(routes, capacities, weights)
     incidence, limits, shares = problem
     if not 0.0 < alpha < np.inf:
-        raise ValueError(f"alpha: {alpha} is not allowed; expected a number above 0")
+        raise ArgumentError(f"alpha: {alpha} is not allowed; expected a number above 0")
     # Units of one for the solver: capacities around 1, weights around 1.
     unit, weight = float(np.exp(np.log(limits).mean())), float(np.exp(np.log(shares).mean()))
     prices, steps = _dual(incidence, limits / unit, shares / weight, alpha)
@@ -172,22 +174,24 @@ def _problem(routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: Ar
     limits = np.atleast_1d(np.asarray(capacities, dtype=float))
     shares = np.ones(len(routes)) if weights is None else np.atleast_1d(np.asarray(weights, dtype=float))
     if not routes:
-        raise ValueError("routes: none is given; expected at least one")
+        raise ArgumentError("routes: none is given; expected at least one")
     if shares.size != len(routes):
-        raise ValueError(f"weights: {shares.size} are given; expected {len(routes)}, one per route")
+        raise ArgumentError(f"weights: {shares.size} are given; expected {len(routes)}, one per route")
     for name, values in (("capacities", limits), ("weights", shares)):
         if values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-            raise ValueError(f"{name}: {values} is not allowed; expected finite numbers above 0")
+            raise ArgumentError(f"{name}: {values} is not allowed; expected finite numbers above 0")
     lengths = np.fromiter(map(len, routes), dtype=np.intp, count=len(routes))
     if not lengths.all():
         flow = int(np.argmin(lengths))
-        raise ValueError(f"routes[{flow}]: no link bounds this flow's rate; expected at least one")
+        raise ArgumentError(f"routes[{flow}]: no link bounds this flow's rate; expected at least one")
     links = np.fromiter(chain.from_iterable(routes), dtype=np.intp, count=int(lengths.sum()))
     flows = np.repeat(np.arange(lengths.size), lengths)
     wrong = (links < 0) | (links >= limits.size)
     if wrong.any():
         flow = int(flows[np.argmax(wrong)])
-        raise ValueError(f"routes[{flow}]: {list(routes[flow])} is not allowed; expected links 0 to {limits.size - 1}")
+        raise ArgumentError(
+            f"routes[{flow}]: {list(routes[flow])} is not allowed; expected links 0 to {limits.size - 1}"
+        )
     passes = csr_array((np.ones(links.size), (links, flows)), shape=(limits.size, lengths.size))
     # A link that a route names twice is one constraint.
     passes.data[:] = 1.0

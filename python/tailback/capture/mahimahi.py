@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailback.errors import ArgumentError, StorageError, refused
-from tailback.results.files import write_file
+from tailback.results.files import path_of, write_file
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -33,7 +33,7 @@ def write_mahimahi(path: str | Path, milliseconds: ArrayLike) -> Path:
     if times.size == 0 or times[-1] < 1 or times[0] < 0 or np.any(np.diff(times) < 0):
         raise StorageError(f"{path}: a trace needs times that never fall, from 0 to a last one of at least 1 ms")
     text = "\n".join(map(str, times.astype(np.int64).tolist())) + "\n"
-    target = Path(path)
+    target = path_of("path", path)
     write_file(target, lambda beside: beside.write_text(text, encoding="ascii"))
     return target
 

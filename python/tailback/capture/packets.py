@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailback.errors import StorageError
+from tailback.results.files import path_of
 
 _PCAP: Final = {0xA1B2C3D4: 1e-6, 0xA1B23C4D: 1e-9}
 """Magic numbers, and seconds per unit of a time's fraction."""
@@ -37,7 +38,7 @@ def read_packets(path: str | Path) -> Packets:
     Raises:
         StorageError: where it cannot be read, is neither pcap nor pcapng, is damaged, or has no packet with a time.
     """
-    place = Path(path)
+    place = path_of("path", path)
     try:
         data = place.read_bytes()
     except OSError as error:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tailback import _core
 from tailback.errors import StorageError, one_of
-from tailback.results.files import write_file
+from tailback.results.files import path_of, write_file
 from tailback.units import number
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow:
     packets = seen_at(result, at, flow)
     blocks = _packet_blocks(result, packets)
     head = _section(result) + _interface(at)
-    target = Path(path)
+    target = path_of("path", path)
     write_file(target, lambda beside: beside.write_bytes(head + blocks.tobytes()))
     return target
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from tailback.capture.pcapng import seen_at
 from tailback.results.columns import RECORDED
-from tailback.results.files import write_file
+from tailback.results.files import path_of, write_file
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -46,7 +46,7 @@ def write_qlog(result: Result, path: str | Path, flow: str) -> Path:
         "description": f"seed {result.seed}, output {result.hash}, tailback {result.versions.get('tailback', '')}",
         "traces": [trace],
     }
-    target = Path(path)
+    target = path_of("path", path)
     write_file(target, lambda beside: beside.write_text(json.dumps(document, allow_nan=False), encoding="utf-8"))
     return target
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from tailback import _core
+from tailback.calls import told
 from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
 from tailback.custom.reports import report_reader
 from tailback.custom.settings import complaint, plain
@@ -29,6 +30,7 @@ _BASES: dict[type[Any], tuple[str, ...]] = {
 _REGISTERED: dict[str, Part] = {}
 
 
+@told
 def register(part: Part) -> Part:
     """Makes a part known to scenarios in this process, under its name; also good as a decorator.
 

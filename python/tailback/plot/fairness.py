@@ -27,7 +27,7 @@ FEW = 12
 
 def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float) -> None:
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
-    for index, window in enumerate([windows] if isinstance(windows, int | float) else windows):
+    for index, window in enumerate([windows] if isinstance(windows, int | float | str) else windows):
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.
             sign = MARKERS[index % len(MARKERS)] if times.size <= FEW else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def throughput_delay(
         raise unknown("delay", delay, [*delays, "rtt_p95", "min_rtt"])
     if rate not in RATES:
         raise unknown("rate", rate, list(RATES))
-    if not ellipse > 0.0:
+    if not (isinstance(ellipse, Real) and ellipse > 0.0):
         raise refused("ellipse", ellipse, "standard deviations, above 0")
     points = _points(runs, rate, delay, grouped="group" in columns)
     if points.is_empty():

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tailback.calls import told_functions
+
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
@@ -54,3 +56,6 @@ def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     )
     middle = pl.Series("size", np.sqrt(edges[:-1] * edges[1:]))
     return grouped.sort("step").with_columns(middle.gather(grouped.sort("step")["step"])).drop("step")
+
+
+told_functions(globals())

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tailback.calls import told_functions
 from tailback.errors import refused
 from tailback.results.metrics import coefficient_of_variation, longest_scale
 
@@ -188,3 +189,6 @@ def _per_round_trip(result: Result, flow: str) -> NDArray[np.float64]:
     whole = rates.size // per * per
     means: NDArray[np.float64] = rates[:whole].reshape(-1, per).mean(axis=1)
     return means
+
+
+told_functions(globals())

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.analysis.fairness import epsilon_fairness
+from tailback.calls import told_functions
 from tailback.errors import refused
 from tailback.results.metrics import goodput
 
@@ -100,3 +101,6 @@ def by_group(result: Result) -> pl.DataFrame:
         pl.col("goodput").mean(),
         (pl.col("goodput").mean() / mean).alias("share") if mean else pl.lit(float("nan")).alias("share"),
     )
+
+
+told_functions(globals())

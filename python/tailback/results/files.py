@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tailback.errors import StorageError
+from tailback.errors import StorageError, refused
 from tailback.results import checksums
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of linux/fs.h.
@@ -40,6 +40,17 @@ def explained(target: Path, error: BaseException) -> StorageError:
 def _in_the_way(target: Path) -> Path | None:
     """The part of a folder's path that is something else, if one is."""
     return next((part for part in (target, *target.parents) if part.exists() and not part.is_dir()), None)
+
+
+def path_of(argument: str, given: Any) -> Path:
+    """The path that was given for an argument.
+
+    Raises:
+        ArgumentError: where it is none.
+    """
+    if not isinstance(given, str | os.PathLike):
+        raise refused(argument, given, "a path: a text, or a pathlib.Path")
+    return Path(given)
 
 
 def make_folder(folder: Path) -> None:

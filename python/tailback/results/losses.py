@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tailback.calls import told_functions
 from tailback.errors import NotFoundError, refused, unknown
 
 if TYPE_CHECKING:
@@ -87,3 +88,6 @@ def _mean_round_trip(result: Result) -> float:
     mean = result.flows["mean_rtt"].drop_nulls().mean()
     spare = result.flows["round_trip"].drop_nulls().mean()
     return float(mean) if isinstance(mean, float) else float(spare) if isinstance(spare, float) else 0.1
+
+
+told_functions(globals())

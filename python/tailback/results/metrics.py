@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.analysis.fairness import jain
+from tailback.calls import told_functions
 from tailback.errors import refused, unknown
 from tailback.results import formulas
 
@@ -172,3 +173,6 @@ def _link(result: Result, name: str | None) -> dict[str, Any]:
     if row.is_empty():
         raise unknown("link", name, table["link"])
     return row.row(0, named=True)
+
+
+told_functions(globals())

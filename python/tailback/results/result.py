@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from tailback.calls import told_methods
 from tailback.errors import NotFoundError, nearest
+from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 _LONG = ("flow_series", "link_series", "messages", "state", "aggregates", "aggregate_series", "packets")
 
 
+@told_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Tabular):
     """What came out of one run.
@@ -226,7 +229,7 @@ class Result(Tabular):
         from tailback.report.page import expect_room, room
         from tailback.report.sweep import write_result_report
 
-        target = Path(folder)
+        target = path_of("folder", folder)
         expect_room(target)
         with room(target) as where:
             write_result_report(self, where, called=target)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from tailback.errors import unknown
 from tailback.results import tables
+from tailback.results.files import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,7 @@ class Tabular:
             KeyError: for a name that is no table's.
             StorageError: where writing fails; an older file of that name is then still there.
         """
-        target = Path(path)
+        target = path_of("path", path)
         tables.write_parquet(self.to_polars(table), target, self.units)
         return target
 
@@ -119,7 +120,7 @@ class Tabular:
             KeyError: for a name that is no table's.
             StorageError: where writing fails; an older file of that name is then still there.
         """
-        target = Path(path)
+        target = path_of("path", path)
         tables.write_csv(self.to_polars(table), target, self.units if units else {})
         return target
 
@@ -133,7 +134,7 @@ class Tabular:
         Raises:
             StorageError: where that fails; what is there is then untouched.
         """
-        written: Path = importlib.import_module(self.STORE).save(self, Path(folder), csv=csv)
+        written: Path = importlib.import_module(self.STORE).save(self, path_of("folder", folder), csv=csv)
         return written
 
     @classmethod
@@ -147,5 +148,5 @@ class Tabular:
         Raises:
             StorageError: where there is none, it is damaged or of a newer version, or a file has changed.
         """
-        found: Self = importlib.import_module(cls.STORE).load(Path(folder), trust=trust)
+        found: Self = importlib.import_module(cls.STORE).load(path_of("folder", folder), trust=trust)
         return found

@@ -89,7 +89,8 @@ class _Told(_Model):
             except ValidationError as error:
                 from tailback.scenario.problems import from_pydantic
 
-                raise ScenarioError(from_pydantic(error), self.__name__) from None
+                fields = [field.alias or name for name, field in self.model_fields.items()]
+                raise ScenarioError(from_pydantic(error, fields), self.__name__) from None
 
 
 class Part(BaseModel, metaclass=_Told):

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tailback.custom.registry import by_plain_name
-from tailback.errors import Problem, ScenarioError
+from tailback.errors import Problem, ScenarioError, nearest
 from tailback.scenario import _models
 from tailback.scenario._base import plain
 from tailback.scenario.arguments import by_name
@@ -155,7 +155,7 @@ def _scenario(template: str, duration: str, fields: Mapping[str, Any]) -> Scenar
     # Flows may still come: their absence is no complaint yet.
     found = [problem for problem in from_core(_said(plain(data))) if own.get("flows") or problem.field != "flows"]
     if found:
-        raise ScenarioError(found, template)
+        raise ScenarioError([_with_arguments(problem, template) for problem in found], template)
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
@@ -169,3 +169,13 @@ def _scenario(template: str, duration: str, fields: Mapping[str, Any]) -> Scenar
 def _said(data: Any) -> dict[str, Any]:
     """Fields under the names that files have: ``from`` for ``from_``."""
     return {key.removesuffix("_"): value for key, value in data.items()}
+
+
+def _with_arguments(problem: Problem, template: str) -> Problem:
+    """The complaint about an unknown field of the topology, with the argument of ours that is most like it: fields of the
+    scenario, and what we call otherwise, are none of the topology's."""
+    name = problem.field.removeprefix("topology.")
+    if problem.value != f"the unknown field `{name}`" or "(the nearest name)" in problem.allowed:
+        return problem
+    near = nearest(name, ("duration", *_RUN, *(("upload",) if template == "home" else ())))
+    return dataclasses.replace(problem, allowed=f"`{near}` (the nearest argument)") if near else problem

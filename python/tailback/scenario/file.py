@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tailback import _core
 from tailback.errors import StorageError
+from tailback.results.files import path_of
 
 
 def read(path: str | Path) -> str:
@@ -15,7 +16,7 @@ def read(path: str | Path) -> str:
         ScenarioError: everything that is wrong with it.
         StorageError: where there is no such file, or what is there is none: a folder, a pipe, a device.
     """
-    file = Path(path)
+    file = path_of("path", path)
     expect_file(file)
     return _core.load_toml(str(file))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MethodType
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from tailback import _core
-from tailback.errors import Problem, ScenarioError, one_of
+from tailback.errors import Problem, ScenarioError, nearest, one_of
 
 _NAMES = re.compile(r"'([^']*)'")
 _BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of at most", "le")}
@@ -56,8 +56,13 @@ def _said(value: object) -> object:
     return str(value)
 
 
-def from_pydantic(error: ValidationError) -> list[Problem]:
-    """What the typed models complain about: wrong types, missing and unknown fields, unknown names."""
+def from_pydantic(error: ValidationError, fields: Sequence[str] = ()) -> list[Problem]:
+    """What the typed models complain about: wrong types, missing and unknown fields, unknown names.
+
+    Args:
+        error: their own complaint.
+        fields: those that there are, where the model itself was made by name.
+    """
     found: dict[tuple[str, str], Problem] = {}
     for entry in error.errors(include_url=False):
         # A choice that may be a bare name or a table complains once for each; which one was meant is clear.
@@ -66,6 +71,11 @@ def from_pydantic(error: ValidationError) -> list[Problem]:
         if entry["type"] in {"model_type", "dict_type", "model_attributes_type"} and isinstance(entry["input"], str):
             continue
         problem = _problem(entry)
+        if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1 and fields:
+            near = nearest(problem.field, fields)
+            hint = f"`{near}` (the nearest name); " if near else "a known one; "
+            listed = f"{hint}the fields here are {', '.join(fields)}"
+            problem = Problem(problem.field, f"the unknown field `{problem.field}`", listed)
         found.setdefault((problem.field, problem.allowed), problem)
     return list(found.values()) or [Problem("scenario", "what is given", str(error))]
 

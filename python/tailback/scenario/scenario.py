@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from tailback.calls import told_methods
 from tailback.errors import Problem, ScenarioError
-from tailback.results.files import write_file
+from tailback.results.files import path_of, write_file
 from tailback.scenario import _models
 from tailback.scenario.fields import with_fields
 from tailback.scenario.file import read
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
     from tailback.results.predicted import Fairness, Prediction
     from tailback.sweeps import Runs
 
+_ONE = (_models.Flow, str, Mapping)
+"""What may be one group of flows, or was meant to be, though Python can go through its parts."""
 
+
+@told_methods
 class Scenario(_models.Scenario):
     """A network, the flows on it, what to record, for how long, with which seed.
 
@@ -122,7 +127,7 @@ class Scenario(_models.Scenario):
         """
         text = dumps(self.to_dict(full=full))
         if path is not None:
-            write_file(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))
+            write_file(path_of("path", path), lambda beside: beside.write_text(text, encoding="utf-8"))
         return text
 
     def replace(self, **fields: Any) -> Scenario:
@@ -149,7 +154,7 @@ class Scenario(_models.Scenario):
         """
         listed: list[Any] = []
         for group in groups:
-            listed += [group] if isinstance(group, _models.Flow | str | Mapping) else group
+            listed += group if isinstance(group, Iterable) and not isinstance(group, _ONE) else [group]
         for place, flow in enumerate(listed):
             if not isinstance(flow, _models.Flow):
                 allowed = 'a group of flows, as in tb.flows(2, "cubic")'

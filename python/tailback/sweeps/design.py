@@ -52,8 +52,12 @@ def grid(
     points = _points(points, lists)
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     chosen = [{**point, **fields} for point in (points or [{}]) for fields in combined]
-    varying = {name for name, values in lists.items() if len(values) > 1 or _many(axes[name])}
+    varying = {name for name, values in lists.items() if len(values) > 1 or many(axes[name])}
     varying |= {name for point in points for name in point}
+    if "seed" in varying:  # All variants have the same seeds: they are told by run and not by variant.
+        raise ScenarioError(
+            [Problem("seed", "a swept field", "seeds=[1, 2, 3], or --seeds; all variants have the same")], "sweep"
+        )
     variants, first = [], None
     unknown: dict[str, Problem] = {}
     for fields in chosen:
@@ -136,7 +140,7 @@ def _points(points: Any, axes: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]
     """The points that were given, checked."""
     if points is None:
         return ()
-    if not _many(points) or not all(isinstance(point, Mapping) for point in points) or not points:
+    if not many(points) or not all(isinstance(point, Mapping) for point in points) or not points:
         allowed = "a list of tables of fields that change together, as in [{'rate': '2 Mbit/s', 'delay': '5 ms'}]"
         raise ScenarioError([Problem("points", repr(points), allowed)], "sweep")
     both = sorted({name for point in points for name in point} & set(axes))
@@ -148,7 +152,7 @@ def _points(points: Any, axes: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]
     return found
 
 
-def _many(values: Any) -> bool:
+def many(values: Any) -> bool:
     """Whether values are those of an axis: a list, a range, an array or a column of a data frame."""
     return isinstance(values, list | tuple | range) or (hasattr(values, "__array__") and getattr(values, "ndim", 1) > 0)
 
@@ -157,7 +161,7 @@ def _listed(name: str, values: Any) -> list[Any]:
     if isinstance(values, Iterator | set | frozenset):
         allowed = "a list; sets have no order, and what yields its values once cannot be looked at twice"
         raise ScenarioError([Problem(name, f"a {type(values).__name__}", allowed)], "sweep")
-    listed = [_plain(value) for value in values] if _many(values) else [values]
+    listed = [plain_number(value) for value in values] if many(values) else [values]
     if name == "flows" and all(isinstance(entry, Flow) for entry in listed):
         listed = [listed]  # The groups of one scenario, not an axis.
     if not listed:
@@ -165,7 +169,7 @@ def _listed(name: str, values: Any) -> list[Any]:
     return listed
 
 
-def _plain(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """NumPy's numbers as Python's, which is what scenarios are made of."""
     return value.item() if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0 else value
 

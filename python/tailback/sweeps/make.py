@@ -3,7 +3,9 @@ that a sweep that was killed goes on where it stopped."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import inspect
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core, forked
+from tailback.calls import told
 from tailback.custom import shipping
-from tailback.errors import Problem, ScenarioError, refused
+from tailback.errors import Problem, ScenarioError, nearest, refused
 from tailback.memory import budget
 from tailback.pool import cores
 from tailback.progress import Bar
@@ -34,6 +37,7 @@ Progress: TypeAlias = Callable[[int, int], object]
 """Called after every run with how many are done, and of how many."""
 
 
+@told
 def sweep(
     base: Scenario | Sequence[Scenario],
     *,
@@ -75,7 +79,10 @@ def sweep(
         StorageError: where the cache cannot be written.
     """
     _check_options(jobs, executor, progress)
-    variants = _variants(base, axes, points, in_place_of)
+    try:
+        variants = _variants(base, axes, points, in_place_of)
+    except ScenarioError as error:
+        raise ScenarioError([_with_option(problem, axes) for problem in error.problems], error.source) from None
     first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
     return run_all(
         variants,
@@ -88,6 +95,7 @@ def sweep(
     )
 
 
+@told
 def compare(
     schemes: Sequence[Any],
     over: Scenario | Sequence[Scenario],
@@ -216,6 +224,14 @@ def _check_options(jobs: Any, executor: Any, progress: Any) -> None:
         raise refused("progress", progress, "True, False, or a function of how many runs are done, and of how many")
 
 
+def _with_option(problem: Problem, axes: Mapping[str, Any]) -> Problem:
+    """The complaint about an axis that is no field, with the option of a sweep that may be meant."""
+    if problem.field not in axes or problem.value != "an unknown field":
+        return problem
+    meant = nearest(problem.field, inspect.signature(sweep).parameters)
+    return dataclasses.replace(problem, allowed=f"{problem.allowed}, or the option {meant}") if meant else problem
+
+
 def _variants(
     base: Scenario | Sequence[Scenario],
     axes: Mapping[str, Any],
@@ -224,7 +240,8 @@ def _variants(
 ) -> list[Variant]:
     if isinstance(base, Scenario):
         return grid(base, axes, points, in_place_of)
-    if isinstance(base, str | Path | Mapping) or not all(isinstance(each, Scenario) for each in base):
+    is_list = isinstance(base, Sequence) and not isinstance(base, str)
+    if not is_list or not all(isinstance(each, Scenario) for each in base):
         allowed = "a Scenario or a list of them; Scenario.from_toml reads one from a file"
         raise ScenarioError([Problem("scenario", repr(base), allowed)], "sweep")
     named = _names(base)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from tailback.calls import told_methods
 from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, unknown
+from tailback.results.files import path_of
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
-from tailback.sweeps.design import Variant, label
+from tailback.sweeps.design import Variant, label, many, plain_number
 from tailback.sweeps.spread import still
 from tailback.sweeps.tables import OWN, axes_of
 from tailback.units import in_base_units
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
+@told_methods
 @dataclass(frozen=True, eq=False)
 class Runs(Tabular):
     """What came out of a sweep.
@@ -200,12 +203,13 @@ class Runs(Tabular):
         for name, value in chosen.items():
             if name not in (*self.axes, "seed"):
                 raise unknown("axis", name, [*self.axes, "seed"])
-            values = [label(entry) for entry in (value if isinstance(value, list | tuple | range) else [value])]
-            known = self.table[name].unique(maintain_order=True)
+            values = [label(plain_number(entry)) for entry in (value if many(value) else [value])]
+            known = self.table[name].unique(maintain_order=True).to_list()
             for entry in values:
-                if entry not in known.to_list():
+                if entry not in known:
                     raise unknown(f"value of {name}", entry, map(str, known))
-            keep &= pl.col(name).is_in(values)
+            # As the table has them: the seed 1.0 is its 1.
+            keep &= pl.col(name).is_in([known[known.index(entry)] for entry in values])
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
         return Runs(variants=self.variants, versions=self.versions, command=self.command, **found)
 
@@ -260,7 +264,7 @@ class Runs(Tabular):
         from tailback.report.page import expect_room, room
         from tailback.report.sweep import write_sweep_report
 
-        target = Path(folder)
+        target = path_of("folder", folder)
         expect_room(target)
         with room(target) as where:
             write_sweep_report(self, where, cells=Cells(metric, x, y, by), called=target)

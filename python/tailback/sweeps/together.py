@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
+from tailback.calls import told
 from tailback.errors import ArgumentError, refused
 from tailback.sweeps.design import Variant, label
 from tailback.sweeps.runs import Runs
 
 
+@told
 def concat(sweeps: Sequence[Runs] | Mapping[str, Runs], axis: str = "sweep") -> Runs:
     """Several sweeps as one, whose tables, figures, comparisons and reports then cover all of their runs.
 
@@ -25,7 +27,7 @@ def concat(sweeps: Sequence[Runs] | Mapping[str, Runs], axis: str = "sweep") -> 
     Raises:
         ArgumentError: where they are over different fields, or two have different outcomes of what should be one run.
     """
-    pairs = sweeps.items() if isinstance(sweeps, Mapping) else enumerate(sweeps)
+    pairs = sweeps.items() if isinstance(sweeps, Mapping) else enumerate(sweeps if isinstance(sweeps, Iterable) else ())
     named: dict[str | int, Runs] = dict(pairs)
     if not named or not all(isinstance(runs, Runs) for runs in named.values()):
         raise refused("sweeps", sweeps, "a list of sweeps, or a table of them by name")
