@@ -175,4 +175,16 @@ mod tests {
         assert_eq!((standings.worst().first, standings.worst().slowest), (10, (7, 0)));
         assert!(!standings.worst().fits && standings.worst().fits_behind && standings.worst().closed == 3);
     }
+
+    #[test]
+    fn the_next_timer_is_known_and_one_without_room_is_enough() {
+        let mut standings = Standings::new(3);
+        let at = |seconds| Standing { timer: Time::from_secs_f64(seconds), ..Standing::NONE };
+        standings.set_all([3.0, 2.0, 4.0].map(at).into_iter());
+        assert_eq!(standings.worst().timer, Time::from_secs_f64(2.0));
+        assert!(standings.worst().fits && standings.worst().fits_behind && !standings.worst().misses);
+        standings.set(1, Standing { fits_behind: false, misses: true, ..at(5.0) });
+        assert_eq!(standings.worst().timer, Time::from_secs_f64(3.0));
+        assert!(standings.worst().fits && !standings.worst().fits_behind && standings.worst().misses);
+    }
 }
