@@ -50,6 +50,83 @@ def test_a_misspelt_method_is_told_at_every_level_of_inheritance() -> None:
         Queue.queue()
 
 
+def test_a_misspelt_attribute_is_told() -> None:
+    """It would say nothing to anybody: the class would run without what it asks for."""
+
+    class Asks(Aimd):
+        delivry = True
+
+    class Mute(Aimd):
+        polcy = tb.ArrivalReports
+
+    class Used(Aimd):
+        mark = 3
+
+        def directive(self) -> tb.Directive:
+            """Reads an attribute of its own, whose name is like one of ours."""
+            return tb.Directive(window=30_000 * self.mark)
+
+    with pytest.raises(tb.PartError, match=r"Asks\.delivry: is read by nobody; expected delivery"):
+        Asks.scheme()
+    with pytest.raises(tb.PartError, match=r"Mute\.polcy: is read by nobody; expected policy"):
+        Mute.scheme()
+    assert Used.scheme()["part"] == "used"
+
+
+def _failing(act: Any) -> str:
+    """What is said of a controller that does this at its first feedback."""
+
+    class Acts(Aimd):
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            del now
+            act(self, feedback, cx)
+
+    with pytest.raises(tb.PartError) as caught:
+        base().with_flows(tb.flows(1, Acts.scheme())).run()
+    return str(caught.value)
+
+
+def test_fields_and_arguments_that_there_are_none_of_are_told_with_those_that_there_are() -> None:
+    for act, said in (
+        (lambda _, feedback, __: feedback.rt, "expected one of acked, advanced, .* (did you mean rtt?)"),
+        (lambda _, __, cx: cx.nte("x", 1), "expected one of chance, exponential, note, uniform (did you mean note?)"),
+        (
+            lambda *_: cast(Any, tb.Directive)(windw=3),
+            "expected one of ack_frequency, burst, .* (did you mean window?)",
+        ),
+        (lambda *_: cast(Any, tb.Padding)(3), "expected no argument"),
+    ):
+        assert re.search(said.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?"), _failing(act)), said
+
+    class Orphan(Aimd):
+        def __init__(self, connection: tb.Connection) -> None:
+            """Forgets what it should begin with."""
+
+        def directive(self) -> tb.Directive:
+            """Asks for what was never set."""
+            return tb.Directive(window=self.connection.segment)
+
+    with pytest.raises(tb.PartError, match=r"no attribute 'connection'; expected super\(\).__init__\(connection\)"):
+        base().with_flows(tb.flows(1, Orphan.scheme())).run()
+
+
+def test_chances_are_from_0_to_1() -> None:
+    class Bold(Fifo):
+        chances = (0.5, 2.0)
+
+        def enqueue(self, now: float, packet: tb.Packet, cx: tb.QueueCx) -> None:
+            """Takes it with a chance that is none."""
+            if all(cx.chance(chance) for chance in self.chances):
+                cx.drop(packet)
+            else:
+                super().enqueue(now, packet, cx)
+
+    for chance in (2.0, -0.1, float("nan")):
+        Bold.chances = (0.5, chance)
+        with pytest.raises(tb.PartError, match=r"probability: \S+ is not allowed; expected a number from 0 to 1"):
+            base(queue=Bold.queue()).run()
+
+
 def test_methods_that_the_class_calls_itself_may_be_called_anything() -> None:
     class Helped(Aimd):
         def directives(self) -> tb.Directive:

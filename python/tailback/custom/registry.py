@@ -17,8 +17,8 @@ from tailback.calls import told
 from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
 from tailback.custom.reports import report_reader
 from tailback.custom.settings import complaint, plain
-from tailback.custom.slips import misspelt
-from tailback.errors import PartError
+from tailback.custom.slips import misspelt, misspelt_attribute
+from tailback.errors import PartError, one_of
 
 Part: TypeAlias = type[Controller] | type[QueueDiscipline]
 
@@ -28,6 +28,8 @@ _BASES: dict[type[Any], tuple[str, ...]] = {
     QueueDiscipline: ("enqueue", "dequeue", "next_ready", "next_timer", "on_timer"),
 }
 _REGISTERED: dict[str, Part] = {}
+_CALL = re.compile(r"(\w+)\.(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'|takes|missing)")
+"""What PyO3 says of a call with other arguments than there are."""
 
 
 @told
@@ -182,6 +184,10 @@ def _check_class(part: type[Any], base: type[Any]) -> None:
         stray, meant = slip
         said = f"{stray.__name__} is called by nobody"
         raise PartError(f"{part.__name__} ({_place(stray)}): {said}; expected {meant}, or a name less like it")
+    attribute = misspelt_attribute(part, base)
+    if attribute is not None:
+        name, meant = attribute
+        raise PartError(f"{part.__name__}.{name}: is read by nobody; expected {meant}, or a name less like it")
     for method in _BASES[base]:
         mine, wanted = getattr(part, method), getattr(base, method)
         if mine is wanted:
@@ -213,11 +219,35 @@ def explained(error: BaseException) -> str:
         )
         if not is_ours(line.filename)
     ]
-    head = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+    head = "; ".join([f"{type(error).__name__}: {error}", *_allowed(error), *getattr(error, "__notes__", ())])
     if not frames:  # The core's own, about an answer: it says where.
         return str(error) if isinstance(error, TypeError | ValueError) else head
     last, name = frames[-1]
     return f"{last.filename}, line {last.lineno}, in {name}: {head}" + (f"\n    {last.line}" if last.line else "")
+
+
+def _allowed(error: BaseException) -> list[str]:
+    """What there is in place of a field, a method or an argument that one of our values does not have."""
+    if isinstance(error, AttributeError) and error.name:
+        return _fields(error.obj, error.name)
+    call = _CALL.match(str(error)) if isinstance(error, TypeError) else None
+    method = getattr(getattr(_core, call[1], None), call[2], None) if call else None
+    if call is None or method is None:
+        return []
+    known = getattr(_core, call[1]) if call[2] == "__new__" else method
+    names = [name for name in inspect.signature(known).parameters if name != "self"]
+    return [f"expected {one_of(call[3] or '', names) if names else 'no argument'}"]
+
+
+def _fields(thing: Any, name: str) -> list[str]:
+    """The fields and methods of one of our values, or what sets a field that a part lacks."""
+    if isinstance(thing, tuple(_BASES)):
+        setter = {"connection": "super().__init__(connection)", "link": "super().__init__(link)"}.get(name)
+        return [f"expected {setter} in __init__"] if setter else []
+    kind = type(thing)
+    if getattr(_core, kind.__name__, None) is not kind:
+        return []
+    return [f"expected {one_of(name, [known for known in dir(kind) if not known.startswith('_')])}"]
 
 
 def is_ours(filename: str) -> bool:

@@ -7,6 +7,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tailback_core::Stream;
 
+use super::not_allowed;
+
 /// What a part borrows for one call.
 #[pyclass(name = "Cx", module = "tailback")]
 pub(crate) struct Context {
@@ -56,6 +58,9 @@ impl Context {
     }
     /// True with the given probability.
     pub(super) fn chance(&mut self, probability: f64) -> PyResult<bool> {
+        if !(0.0..=1.0).contains(&probability) {
+            return Err(not_allowed("probability", probability, "a number from 0 to 1"));
+        }
         Ok(self.stream()?.chance(probability))
     }
     /// Publishes a piece of internal state.
