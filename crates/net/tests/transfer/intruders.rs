@@ -1,28 +1,23 @@
-//! Transfers between whom somebody stands who makes up messages, or into which somebody is let who means no good. Transfers in
-//! good hands are in `transfer.rs`, the handshake alone is in `handshake.rs`.
-
-#[path = "common/ends.rs"]
-mod ends;
-#[path = "common/folder.rs"]
-mod folder;
+//! Transfers between whom somebody stands who makes up messages, or into which somebody is let who means no good. The handshake
+//! alone is in `handshake.rs`.
 
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};
-use std::path::Path;
-use std::sync::mpsc::channel;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
-use folder::Folder;
 use tailback_core::{Bytes, Span, Time};
-use tailback_net::channel::Message;
+use tailback_net::channel::{Message, Opened};
 use tailback_net::secure::envelope::{self, COOKIE, Envelope};
 use tailback_net::secure::handshake::Accepted;
 use tailback_net::secure::{Initiator, Invitation, KeyPair};
-use tailback_net::transfer::{
-    Offer, ReceiveConfig, Received, SendConfig, TransferError, Word, receive, send,
-};
+use tailback_net::transfer::{Offer, ReceiveConfig, SendConfig, TransferError, send};
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
+
+use crate::accepting::accepting;
+use crate::ends;
+use crate::folder::Folder;
+use crate::waiting::{LONG, Places, SIZE, config, sent, waiting};
 
 fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")
@@ -30,39 +25,6 @@ fn pair() -> KeyPair {
 
 fn free() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").expect("a socket")
-}
-
-/// A receiver in a thread that waits for a sender this long, and where it is.
-fn waiting(
-    folder: &Path,
-    keys: &KeyPair,
-    patience: Span,
-) -> (SocketAddr, JoinHandle<Result<Received, TransferError>>) {
-    let config = ReceiveConfig {
-        folder: folder.to_owned(),
-        address: Some([127, 0, 0, 1].into()),
-        port: 0,
-        keys: Some(keys.clone()),
-        only: None,
-        patience,
-        overwrite: false,
-    };
-    let (tell, told) = channel();
-    let thread = thread::spawn(move || {
-        let clock = Clock::start();
-        let mut watch = |_: &_| clock.now() < Time::ZERO + Span::from_secs(60);
-        receive(
-            &config,
-            |word: Word<'_>| {
-                if let Word::Listening(at) = word {
-                    tell.send(at).expect("heard");
-                }
-            },
-            ends::receiver,
-            &mut watch,
-        )
-    });
-    (told.recv().expect("it listens"), thread)
 }
 
 /// A sender by hand, and where it speaks.
@@ -151,8 +113,8 @@ fn a_sender_that_only_says_that_it_is_there_is_not_waited_for() {
     let (folder, keys) = (Folder::new("idle"), pair());
     // Longer than the machine may stand still: silence would end it before.
     let patience = Span::from_secs(1);
-    let (address, receiver) = waiting(folder.path(), &keys, patience);
-    let (socket, mut initiator) = sender(address, &keys);
+    let receiver = waiting(ReceiveConfig { patience, ..config(folder.path(), &keys) });
+    let (socket, mut initiator) = sender(receiver.address, &keys);
     let answer = knock(&socket, &mut initiator);
     let (accepted, _) = initiator.finish(&answer).expect("a session");
     let clock = Clock::start();
@@ -170,7 +132,7 @@ fn a_sender_that_only_says_that_it_is_there_is_not_waited_for() {
     let why = "nothing of the file has come for 12 s, though the sender is there; 0 B of 1 kB are there";
     assert!(matches!(&verdict, Some(Message::Verdict(Err(text))) if text.starts_with(why)), "{verdict:?}");
     channel.say(clock.now(), &Message::Farewell);
-    let error = receiver.join().expect("no panic").expect_err("nothing came");
+    let error = receiver.end().expect_err("nothing came");
     assert!(matches!(error, TransferError::Idle { .. }), "{error}");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left");
 }
@@ -179,8 +141,8 @@ fn a_sender_that_only_says_that_it_is_there_is_not_waited_for() {
 #[test]
 fn a_sender_that_was_let_in_and_does_not_know_it_is_let_in_again() {
     let (folder, keys) = (Folder::new("lost"), pair());
-    let (address, receiver) = waiting(folder.path(), &keys, Span::from_secs(10));
-    let (socket, mut initiator) = sender(address, &keys);
+    let receiver = waiting(ReceiveConfig { patience: Span::from_secs(10), ..config(folder.path(), &keys) });
+    let (socket, mut initiator) = sender(receiver.address, &keys);
     let lost = knock(&socket, &mut initiator);
     let answer = knock(&socket, &mut initiator);
     assert!(initiator.finish(&lost).is_none(), "of an initiation before");
@@ -188,7 +150,7 @@ fn a_sender_that_was_let_in_and_does_not_know_it_is_let_in_again() {
     let clock = Clock::start();
     let mut channel = begun(socket, accepted, clock);
     channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
-    assert_eq!(receiver.join().expect("no panic").expect_err("ended").to_string(), "the sender says: enough");
+    assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
 }
 
 /// Somebody on the way kept the initiation of an attempt that the sender has given up, and lets it through when the next one has
@@ -196,8 +158,8 @@ fn a_sender_that_was_let_in_and_does_not_know_it_is_let_in_again() {
 #[test]
 fn an_initiation_of_an_earlier_attempt_ends_no_session() {
     let (folder, keys, key) = (Folder::new("earlier"), pair(), pair());
-    let (address, receiver) = waiting(folder.path(), &keys, Span::from_secs(10));
-    let (socket, _) = sender(address, &keys);
+    let receiver = waiting(ReceiveConfig { patience: Span::from_secs(10), ..config(folder.path(), &keys) });
+    let (socket, _) = sender(receiver.address, &keys);
     let held = initiation(&socket, &mut attempt(&key, &keys));
     let mut initiator = attempt(&key, &keys);
     let answer = knock(&socket, &mut initiator);
@@ -217,5 +179,92 @@ fn an_initiation_of_an_earlier_attempt_ends_no_session() {
     }
     assert!(until.since(heard) < Span::from_secs(1), "the session is dead");
     channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
-    assert_eq!(receiver.join().expect("no panic").expect_err("ended").to_string(), "the sender says: enough");
+    assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
+}
+
+/// A receiver that says it has what was never sent is not believed: no sender says that hashes are equal at both ends.
+#[test]
+fn a_receiver_cannot_have_what_was_not_sent() {
+    let folder = Places::new("early");
+    let file = folder.file(SIZE);
+    let socket = free();
+    let (address, keys) = (socket.local_addr().expect("bound"), pair());
+    let told = Some((pair(), Invitation::of(&keys)));
+    let receiver = thread::spawn(move || {
+        let clock = Clock::start();
+        let (mut channel, _) = accepting(socket, &keys, clock);
+        for _ in 0..50 {
+            channel.say(clock.now(), &Message::Verdict(Ok(())));
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let patience = Span::from_secs(5);
+    let sending = SendConfig {
+        file,
+        peers: vec![address],
+        keys: told,
+        patience,
+        packet: Bytes::new(1500),
+        longer: LONG,
+    };
+    let error = sent(&sending, "cubic").expect_err("it has nothing");
+    assert!(matches!(error, TransferError::Early), "{error}");
+    receiver.join().expect("no panic");
+}
+
+/// An initiation of the very session that is under way, held back by somebody on the way, does not begin another one.
+#[test]
+fn an_initiation_that_was_held_back_disturbs_no_session() {
+    let folder = Places::new("held");
+    let receiver = waiting(config(&folder.target(), &pair()));
+    let keys = (pair(), Invitation::of(&receiver.pair));
+    let socket = free();
+    socket.connect(receiver.address).expect("connects");
+    socket.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+    let (mut initiator, mut buffer) =
+        (Initiator::new(Some(keys.clone())).expect("random numbers"), [0; 2000]);
+    socket.send(&initiator.hello(1232)).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (cookie, _) = initiator.cookie(&buffer[..length]).expect("a cookie");
+    let flow = "cubic 100".to_owned();
+    let offer = |name: &str| {
+        Offer { name: name.to_owned(), size: Bytes::new(1000), hash: [7; 32], flow: flow.clone() }.write()
+    };
+    let held = initiator.initiation(&cookie, &offer("film")).expect("made");
+    socket.send(&initiator.initiation(&cookie, &offer("film")).expect("made")).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (accepted, _) = initiator.finish(&buffer[..length]).expect("a session");
+    socket.send(&held).expect("sent");
+
+    let clock = Clock::start();
+    let marked = MarkedSocket::new(socket).expect("set up");
+    let mut channel = SecuredChannel::began(marked, accepted.into(), clock.now()).expect("connected");
+    let (until, mut heard) = (clock.now() + Span::from_secs(3), Time::ZERO);
+    while clock.now() < until {
+        channel.say(clock.now(), &Message::Ping(1));
+        thread::sleep(Duration::from_millis(20));
+        while let Ok(arrived) = channel.receive(&mut buffer) {
+            let was = channel.open(clock.now(), &arrived, &mut buffer[..arrived.length]);
+            assert!(matches!(was, Opened::Message), "a second session: {was:?}");
+            heard = channel.heard();
+        }
+    }
+    assert!(until.since(heard) < Span::from_secs(1), "the session is dead");
+
+    // The same sender begins anew, with another file: of the first, of which nothing has come, nothing is left.
+    let socket = free();
+    socket.connect(receiver.address).expect("connects");
+    let mut initiator = Initiator::new(Some(keys)).expect("random numbers");
+    socket.send(&initiator.hello(1232)).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (cookie, _) = initiator.cookie(&buffer[..length]).expect("a cookie");
+    socket.send(&initiator.initiation(&cookie, &offer("other")).expect("made")).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (accepted, _) = initiator.finish(&buffer[..length]).expect("a session");
+    let names = folder.names();
+    assert!(names.len() == 1 && names[0].starts_with(".other."), "{names:?}");
+    let marked = MarkedSocket::new(socket).expect("set up");
+    let mut channel = SecuredChannel::began(marked, accepted.into(), clock.now()).expect("connected");
+    channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
+    assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
 }

@@ -1,0 +1,141 @@
+//! Transfers that come to no end: both ends say within a stated time why not. How they are taken up again is in `resumed.rs`.
+
+use std::net::UdpSocket;
+use std::thread;
+
+use tailback_core::{Bytes, Span, Time};
+use tailback_net::Clock;
+use tailback_net::secure::{Invitation, KeyPair};
+use tailback_net::transfer::{Phase, ReceiveConfig, Seen, SendConfig, send};
+
+use crate::ends;
+use crate::relay::{NARROW, Relay, Treatment};
+use crate::waiting::{LONG, Places, SIZE, config, sent, waiting};
+
+#[test]
+fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
+    // A cookie comes back, and an acknowledgement does not; or neither does.
+    let cookie = 86;
+    thread::scope(|scope| {
+        for (short_to, why) in [
+            (cookie, "long packets reach it, and no acknowledgement comes back"),
+            (
+                0,
+                "only its short signs of life come; longer packets are lost on the way there or on the way back",
+            ),
+        ] {
+            let treatment = Treatment { short_after: 400, short_to, ..Treatment::default() };
+            scope.spawn(move || unanswered("cubic", treatment, why));
+        }
+    });
+}
+
+/// As where an interface on the way takes shorter packets only from now on. Whether the scheme has anything on its way at a
+/// moment, or takes all of it for lost, is no matter.
+#[test]
+fn a_way_that_becomes_narrow_is_not_waited_for() {
+    thread::scope(|scope| {
+        for scheme in ["cubic", "fixed-rate"] {
+            let treatment = Treatment { narrow_after: 400, narrow_to: NARROW, ..Treatment::default() };
+            let why = "only packets that are too short for a transfer reach it";
+            scope.spawn(move || unanswered(scheme, treatment, why));
+        }
+    });
+}
+
+fn unanswered(scheme: &str, treatment: Treatment, why: &str) {
+    let folder =
+        Places::new(&format!("unanswered-{scheme}-{}", treatment.narrow_after as usize + treatment.short_to));
+    let file = folder.file(SIZE);
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let relay = Relay::new(receiver.address, treatment);
+    let sending = SendConfig { patience: Span::from_secs(2), ..receiver.sending(&file, relay.address) };
+    let clock = Clock::start();
+    let mut watch = |_: &Seen| clock.now() < Time::ZERO + LONG;
+    let error = send(&sending, |sizes| Ok(ends::sender(scheme, sizes)), &mut watch).expect_err("unanswered");
+    let text = error.to_string();
+    let said = format!("the receiver has acknowledged nothing for 2 s ({why}); ");
+    assert!(text.starts_with(&said), "{scheme}: {text}");
+    receiver.end().expect_err("nobody sends any more");
+}
+
+#[test]
+fn silence_ends_both_within_their_patience() {
+    let folder = Places::new("silence");
+    let file = folder.file(SIZE);
+    let patience = Span::from_millis(600);
+    let receiving = config(&folder.target(), &KeyPair::generate().expect("random numbers"));
+    let receiver = waiting(ReceiveConfig { patience, ..receiving });
+    let relay = Relay::new(receiver.address, Treatment { dead_after: 400, ..Treatment::default() });
+    let (clock, mut last) = (Clock::start(), Time::ZERO);
+    let mut watch = |seen: &Seen| {
+        if seen.phase == Phase::Moving && seen.done > Bytes::ZERO && last == Time::ZERO {
+            last = clock.now();
+        }
+        true
+    };
+    let sending = SendConfig { patience, ..receiver.sending(&file, relay.address) };
+    let error = send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("silence");
+    let text = error.to_string();
+    assert!(text.starts_with("the receiver has said nothing for 600 ms"), "{text}");
+    assert!(text.ends_with("the same commands go on from there"), "{text}");
+    assert!(
+        clock.now().since(last) < Span::from_secs(10),
+        "within the patience, and a little for the machine"
+    );
+    let error = receiver.end().expect_err("silence").to_string();
+    assert!(error.starts_with("the sender has said nothing for 600 ms"), "{error}");
+}
+
+#[test]
+fn nobody_there_is_one_clear_error() {
+    let folder = Places::new("nobody");
+    let file = folder.file(10);
+    let pair = KeyPair::generate().expect("random numbers");
+    let gone = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let peer = gone.expect("was bound");
+    let keys = Some((pair.clone(), Invitation::of(&pair)));
+    let patience = Span::from_millis(500);
+    let packet = Bytes::new(1500);
+    let sending = SendConfig { file, peers: vec![peer], keys, patience, packet, longer: LONG };
+    let error = sent(&sending, "cubic").expect_err("nobody").to_string();
+    assert_eq!(error, format!("{peer} did not answer for 500 ms (nobody listens there)"));
+}
+
+#[test]
+fn each_address_is_tried_and_named_with_its_reason() {
+    let folder = Places::new("addresses");
+    let file = folder.file(SIZE);
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let gone = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let deaf = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let (gone, deaf_at) = (gone.expect("was bound"), deaf.local_addr().expect("bound"));
+    // Of a link, which is not said; and for nobody alone, which sockets are not let do.
+    let (link, all) = ("[fe80::1]:9".parse().expect("one"), "255.255.255.255:9".parse().expect("one"));
+    let right = receiver.sending(&file, receiver.address);
+
+    let patience = Span::from_millis(700);
+    let none = SendConfig { peers: vec![link, gone, deaf_at], patience, ..right.clone() };
+    let error = sent(&none, "cubic").expect_err("nobody").to_string();
+    let why = "a link-local address is one of an interface; expected it behind, as in %eth0";
+    assert_eq!(
+        error,
+        format!(
+            "none of these addresses answered for 700 ms: {link} ({why}), {gone} (nobody listens there), \
+             {deaf_at} (no word from there)"
+        )
+    );
+    // Where nothing can come of waiting, nobody waits.
+    let clock = Clock::start();
+    let hopeless = SendConfig { peers: vec![all], patience: LONG, ..right.clone() };
+    let error = sent(&hopeless, "cubic").expect_err("not allowed").to_string();
+    assert!(error.starts_with("cannot reach 255.255.255.255:9: Permission denied"), "{error}");
+    let error =
+        sent(&SendConfig { peers: vec![link, all], ..hopeless }, "cubic").expect_err("neither").to_string();
+    assert!(error.starts_with("cannot reach any of these addresses: [fe80::1]:9 (a link-local"), "{error}");
+    assert!(clock.now() < Time::ZERO + LONG);
+
+    let one_is_right = SendConfig { peers: vec![link, all, gone, deaf_at, receiver.address], ..right };
+    assert_eq!(sent(&one_is_right, "cubic").expect("sent").peer, receiver.address);
+    receiver.end().expect("received");
+}

@@ -1,0 +1,18 @@
+//! Transfers over real sockets, in good and in bad hands: a file arrives whole under its name, or both ends say within a
+//! stated time why not, and what has arrived is taken up again. One file per idea; this one only names them.
+
+#[path = "../common/accepting.rs"]
+mod accepting;
+#[path = "../common/ends.rs"]
+mod ends;
+#[path = "../common/folder.rs"]
+mod folder;
+mod given_up;
+mod intruders;
+mod lengths;
+mod refused;
+#[path = "../common/relay.rs"]
+mod relay;
+mod resumed;
+mod waiting;
+mod whole;
