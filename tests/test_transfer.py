@@ -205,15 +205,50 @@ def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film:
         (["send", "no-such-file", "127.0.0.1", "--key", "KEY"], "no-such-file: No such file"),
         (["recv", "FILM/in"], "cannot be written"),
         (["recv", "--only", "abc"], "--show-key"),
+        (["recv", "FOLDER", "--address", "fe80::1"], "as in fe80::1%eth0"),
+        (["recv", "FOLDER", "--address", "fe80::1%no-such"], "an interface of this host"),
+        (["recv", "FOLDER", "--address", "fe80::1:2:3%lo"], "cannot listen at [fe80::1:2:3%LO]:4747"),
     ],
 )
 def test_what_makes_no_sense_is_named(
     words: list[str], said: str, home: dict[str, str], film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", home["XDG_CONFIG_HOME"])
-    put = {"FILM": str(film), "FILM/in": str(film / "in"), "KEY": keys.written(bytes(48))}
+    put = {"FILM": str(film), "FILM/in": str(film / "in"), "FOLDER": str(film.parent / "in")}
+    put |= {"KEY": keys.written(bytes(48))}
+    said = said.replace("LO", str(socket.if_nametoindex("lo")))
     with pytest.raises(TailbackError, match=re.escape(said)):
         app([put.get(word, word) for word in words], standalone_mode=False)
+
+
+@pytest.mark.parametrize("command", ["send", "recv"])
+def test_a_path_that_is_no_text_is_named(command: str, tmp_path: Path, home: dict[str, str]) -> None:
+    path = os.fsdecode(bytes(tmp_path / "film") + b"\xff")
+    Path(path).touch()
+    words = [path, "127.0.0.1:9"] if command == "send" else [path + "/in", "--address", "127.0.0.1"]
+    if command == "recv":
+        Path(path).unlink()
+    ended = subprocess.run(
+        [*COMMAND, command, *words, "--plaintext"],
+        env=home,
+        text=True,
+        capture_output=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert ended.returncode == 1
+    shown = f"{tmp_path}/film\\xff" + ("/in" if command == "recv" else "")
+    assert ended.stderr == f"tailback: {shown} is not a path in UTF-8; expected a file and folders whose names are\n"
+
+
+def test_an_address_of_ipv4_is_one_however_it_is_written(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    receiver = Waiting(tmp_path / "in", home, "--plaintext", "--address", "::ffff:127.0.0.1")
+    assert receiver.host.startswith("127.0.0.1:")
+    receiver.host = receiver.host.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+    sent = receiver.send(home, film)
+    assert sent.returncode == 0, sent.stderr
+    assert sent.stdout.startswith("sent film to 127.0.0.1:")
+    assert "from 127.0.0.1:" in receiver.end()[1]
 
 
 def test_what_is_no_file_is_not_sent(tmp_path: Path, home: dict[str, str]) -> None:

@@ -189,6 +189,7 @@ fn receiving(folder: &Path, pair: &KeyPair, address: IpAddr) -> ReceiveConfig {
     ReceiveConfig {
         folder: folder.to_owned(),
         address: Some(address),
+        link: 0,
         port: 0,
         keys: Some(pair.clone()),
         only: None,

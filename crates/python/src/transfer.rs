@@ -72,6 +72,7 @@ struct ToldSend {
 struct ToldReceive {
     folder: PathBuf,
     address: Option<IpAddr>,
+    link: u32,
     port: u16,
     keys: Option<ToldKeys>,
     only: Option<Vec<u8>>,
@@ -180,6 +181,7 @@ pub(crate) fn receive_file(
     let config = ReceiveConfig {
         folder: told.folder,
         address: told.address,
+        link: told.link,
         port: told.port,
         keys: told.keys.as_ref().map(ToldKeys::pair).transpose()?,
         only: told.only.as_deref().map(sized).transpose()?,

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
+import re
 import shlex
 import socket
 import sys
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from tailback.results import Result
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 PORT: Final = 4747
 """Where receivers listen unless told otherwise."""
@@ -120,7 +124,7 @@ def send_file(
     common.expect_room()
     found = _resolved(host)
     told: dict[str, Any] = {
-        "file": str(file.absolute()),
+        "file": _text(file.absolute()),
         "peers": list(found.values()),
         "patience_seconds": common.seconds(),
         **lengths.told(),
@@ -152,9 +156,11 @@ def receive_file(
 
     common.expect_room()
     make_folder(folder)
+    place = None if address is None else _address(address)
     told: dict[str, Any] = {
-        "folder": str(folder),
-        "address": None if address is None else str(_address(address)),
+        "folder": _text(folder),
+        "address": None if place is None else str(place).partition("%")[0],
+        "link": 0 if place is None else _link(place),
         "port": port,
         "keys": None,
         "only": None if only is None else list(keys.public(only)),
@@ -163,15 +169,16 @@ def receive_file(
     }
     key = None
     if common.plaintext:
-        if address is None:
+        if place is None:
             raise refused("--address", "", "with --plaintext, one address of a lab's network")
-        _in_a_lab(_address(address))
+        _in_a_lab(place)
     else:
         own = keys.own(fresh=new_key)
         told["keys"], key = own.told(), own.invitation()
 
     def listening(actual: int) -> None:
-        where = address or _own_address()
+        # The other host calls its interface to the same link by a name of its own.
+        where = _own_address() if place is None else re.sub("%.*", "%INTERFACE", str(place))
         there = f"[{where}]" if ":" in where else where
         words = ["tailback", "send", "FILE", there if actual == PORT else f"{there}:{actual}"]
         words += ["--key", key] if key else ["--plaintext"]
@@ -242,14 +249,48 @@ def _save(result: Result, folder: Path) -> None:
 # --- Addresses ------------------------------------------------------------------------------------------------------
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _text(path: Path) -> str:
+    """The path, as text for the core.
+
+    Raises:
+        TransferError: where it is none.
+    """
+    text = str(path)
     try:
-        return ipaddress.ip_address(text)
+        text.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise TransferError(f"{shown} is not a path in UTF-8; expected a file and folders whose names are") from None
+    return text
+
+
+def _address(text: str) -> Address:
+    try:
+        return _plain(ipaddress.ip_address(text))
     except ValueError:
         raise refused("--address", text, "an IP address of this host") from None
 
 
-def _resolved(host: str) -> dict[ipaddress.IPv4Address | ipaddress.IPv6Address, str]:
+def _plain(address: Address) -> Address:
+    """Where an address of IPv4 is written as one of IPv6 (RFC 4291 section 2.5.5.2), the former: packets are of IPv4."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _link(address: Address) -> int:
+    """The number of the interface that is behind an address of a link alone."""
+    interface = getattr(address, "scope_id", None)
+    if interface is None:
+        if address.version == 6 and address.is_link_local:
+            allowed = "the interface behind a link-local address, as in fe80::1%eth0"
+            raise refused("--address", str(address), allowed)
+        return 0
+    try:
+        return int(interface) if interface.isdecimal() else socket.if_nametoindex(interface)
+    except OSError:
+        raise refused("--address", str(address), "an interface of this host behind the address") from None
+
+
+def _resolved(host: str) -> dict[Address, str]:
     """The addresses behind ``HOST``, ``HOST:PORT`` or ``[ADDRESS]:PORT``, and how the core reads each with its port."""
     name, port = host, str(PORT)
     if host.startswith("["):
@@ -267,12 +308,12 @@ def _resolved(host: str) -> dict[ipaddress.IPv4Address | ipaddress.IPv6Address, 
     for *_, where in found:
         # An address of a link alone is one of an interface, whose number stands last (RFC 4007 section 11).
         link = f"%{where[3]}" if len(where) == 4 and where[3] else ""
-        address = ipaddress.ip_address(str(where[0]).partition("%")[0] + link)
+        address = _plain(ipaddress.ip_address(str(where[0]).partition("%")[0] + link))
         addresses[address] = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
     return addresses
 
 
-def _in_a_lab(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
+def _in_a_lab(address: Address) -> None:
     if not any(address in network for network in _LAB if network.version == address.version):
         networks = ", ".join(str(network) for network in _LAB)
         raise refused("--plaintext", str(address), f"an address of a lab's own network ({networks}); others need keys")

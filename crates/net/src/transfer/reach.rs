@@ -11,7 +11,7 @@ use tailback_core::{Bytes, Ecn, Span, Time};
 
 use super::error::{TransferError, Tried};
 use super::lengths::{Carried, SAFE, Search, Step, lengths, pace};
-use super::{Seen, Watch, below};
+use super::{Seen, Watch, below, plain};
 use crate::channel::LengthAnswer;
 use crate::clock::Clock;
 use crate::refused::{cannot_leave, is_momentary, is_news};
@@ -173,7 +173,7 @@ impl<'a> Reach<'a> {
         patience: Span,
         (seen, watch): (Seen, Watch<'a>),
     ) -> Self {
-        let addresses = peers.iter().map(|peer| Address::new(*peer, packet)).collect();
+        let addresses = peers.iter().map(|peer| Address::new(plain(*peer), packet)).collect();
         Self {
             addresses,
             chosen: 0,

@@ -11,7 +11,7 @@ use super::hash::Hash;
 use super::listen::{bound, listen};
 use super::offer::{Offer, write_answer};
 use super::partial::{Partial, Settling};
-use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about};
+use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about, plain};
 use crate::buffer::ReceiveBuffer;
 use crate::channel::{Message, SecuredChannel};
 use crate::clock::Clock;
@@ -35,6 +35,8 @@ pub struct ReceiveConfig {
     /// The address to hear on; all of the host's without.
     pub address: Option<IpAddr>,
     /// The port; one that is free where 0.
+    /// The interface of an address of a link alone, by its number; 0 for other addresses.
+    pub link: u32,
     pub port: u16,
     /// This host's keys; in the clear without.
     pub keys: Option<KeyPair>,
@@ -119,7 +121,7 @@ pub fn receive<R: Endpoint>(
     mut watch: Watch<'_>,
 ) -> Result<Received, TransferError> {
     let clock = Clock::start();
-    let mut socket = MarkedSocket::hearing_all(bound(config.address, config.port)?)?;
+    let mut socket = MarkedSocket::hearing_all(bound(config.address, config.link, config.port)?)?;
     let mut responder = Responder::new(config.keys.clone(), clock.now())?;
     tell(Word::Listening(socket.local()?));
     crate::margin::measured();
@@ -302,7 +304,7 @@ impl<R: Endpoint> Session<R> {
             size: offer.size,
             hash: offer.hash,
             resumed: Bytes::new(resumed),
-            peer: driver.channel().peer(),
+            peer: plain(driver.channel().peer()),
             sender,
             span,
             edge: driver.counters(),

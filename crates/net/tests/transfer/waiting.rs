@@ -63,6 +63,7 @@ pub(crate) fn config(folder: &Path, pair: &KeyPair) -> ReceiveConfig {
     ReceiveConfig {
         folder: folder.to_owned(),
         address: Some([127, 0, 0, 1].into()),
+        link: 0,
         port: 0,
         keys: Some(pair.clone()),
         only: None,

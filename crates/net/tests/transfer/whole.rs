@@ -1,11 +1,13 @@
 //! Files that arrive whole, whatever the network does to their packets. How long these are is in `lengths.rs`.
 
 use std::fs;
+use std::net::{IpAddr, SocketAddr};
 
 use tailback_core::Bytes;
 use tailback_net::secure::KeyPair;
-use tailback_net::transfer::{Received, Sent};
+use tailback_net::transfer::{ReceiveConfig, Received, Sent, Sizes, send};
 
+use crate::ends;
 use crate::relay::{Relay, Treatment};
 use crate::waiting::{Places, SIZE, config, sent, waiting};
 
@@ -68,4 +70,25 @@ fn a_sender_may_change_its_address() {
     assert!(sent.moves > 0 && whole.moves > 0, "{} and {}", sent.moves, whole.moves);
     // None has more of the file than a packet's 1500 bytes; fewer are left when the address is lost.
     assert!(sent.edge.sent >= SIZE as u64 / 1500, "{} datagrams are not the whole file", sent.edge.sent);
+}
+
+/// A socket of both protocols has addresses of IPv4 as some of IPv6: packets, and what people read, are of IPv4.
+#[test]
+fn an_address_of_ipv4_is_one_however_it_is_written() {
+    let folder = Places::new("mapped");
+    let file = folder.file(1000);
+    let pair = KeyPair::generate().expect("random numbers");
+    let receiver = waiting(ReceiveConfig { address: None, ..config(&folder.target(), &pair) });
+    let port = receiver.address.port();
+    let mapped = SocketAddr::new("::ffff:127.0.0.1".parse().expect("an address"), port);
+    let mut found = None;
+    let prepare = |sizes: Sizes| {
+        found = Some(sizes.packet);
+        Ok(ends::sender("cubic", sizes))
+    };
+    let sent = send(&receiver.sending(&file, mapped), prepare, &mut |_| true).expect("sent");
+    assert_eq!(sent.peer, SocketAddr::from(([127, 0, 0, 1], port)));
+    assert_eq!(found, Some(Bytes::new(1500)));
+    let peer = receiver.end().expect("received").peer;
+    assert_eq!(peer.ip(), IpAddr::from([127, 0, 0, 1]));
 }
