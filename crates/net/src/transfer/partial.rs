@@ -73,6 +73,10 @@ impl Partial {
             Ok(there) if there.is_dir() => {
                 return Err(format!("{} is a folder; expected a file", offer.name));
             }
+            // Under the name that a partial file has, which is shorter, this would be found out when all is there.
+            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+                return Err(format!("{}: {error}", offer.name));
+            }
             _ => {}
         }
         // Files of one name and different bytes have different partial files.
@@ -351,6 +355,17 @@ mod tests {
         let folder = Folder::new("refused");
         fs::create_dir(folder.path().join("film")).expect("a folder");
         assert_eq!(refused(&folder, &offer("film", b"whole"), true), "film is a folder; expected a file");
+        // Longer than a path can be (PATH_MAX), with the folder; the name of what is not complete is not.
+        let mut deep = folder.path().to_owned();
+        while deep.as_os_str().len() < 3900 {
+            let rest = 3902 - deep.as_os_str().len();
+            deep.push("d".repeat(rest.min(100)));
+        }
+        fs::create_dir_all(&deep).expect("folders");
+        let long = offer(&"f".repeat(255), b"whole");
+        let said = Partial::open(&deep, &long, false).err().expect("refused");
+        assert_eq!(said, format!("{}: File name too long (os error 36)", long.name));
+        assert_eq!(fs::read_dir(&deep).expect("a folder").count(), 0, "nothing is left");
         symlink("nowhere", folder.path().join("link")).expect("linked");
         assert_eq!(refused(&folder, &offer("link", b"whole"), false), "link is there already");
         // The name of this very file while it is not complete.
