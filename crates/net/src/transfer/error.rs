@@ -57,7 +57,7 @@ pub enum TransferError {
     #[error("the receiver refuses: {0}")]
     Refused(String),
     /// The other side has gone silent.
-    #[error("the {who} has {what} nothing for {patience}{}; {kept} of {total} are there: the same commands go on from there", because(*.hint))]
+    #[error("the {who} has {what} nothing for {patience}{}; {}", because(*.hint), left(who, *.kept, *.total))]
     Silent {
         /// The other side.
         who: &'static str,
@@ -161,6 +161,16 @@ fn unreachable(tried: &[Tried]) -> String {
 fn listed(tried: &[Tried]) -> String {
     let one = |Tried { peer, why }: &Tried| format!("{peer} ({})", why.as_deref().unwrap_or(NO_WORD));
     tried.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What is left to do. A receiver that has all of it may have ended well, with nobody to hear its word: then it has the file.
+fn left(who: &str, kept: Bytes, total: Bytes) -> String {
+    if who == "receiver" && kept == total {
+        return format!(
+            "it has all {total}, and may have ended well: see whether the file is there under its name"
+        );
+    }
+    format!("{kept} of {total} are there: the same commands go on from there")
 }
 
 /// In place of a reason.

@@ -3,7 +3,7 @@
 
 use tailback_core::{Bytes, Span, Time};
 
-use super::IDLE;
+use super::{IDLE, SIGN_OF_LIFE};
 use crate::udp::Unanswered;
 
 /// So quickly at least a receiver reads a file again from its disk, or brings it there, in bytes per second.
@@ -45,12 +45,21 @@ pub(super) struct News {
     done: u64,
     /// When more of the file was last acknowledged.
     grown: Time,
+    /// When anything last came, and when it came after a silence.
+    heard: Time,
+    back: Time,
 }
+
+/// A silence of this part of the patience was one of the way: a sender's time-outs have become so long by then (RFC 6298 §5.5)
+/// that its next packet may leave a patience after the first that was lost.
+const SILENCE: u64 = 3;
+/// Fewer signs of life in a row may be lost on a way that is there.
+const SIGNS: u64 = 4;
 
 impl News {
     /// Before anything came, now; `done` bytes are there from earlier attempts.
     pub(super) fn new(patience: Span, size: u64, done: u64, now: Time) -> Self {
-        Self { patience, size, done, grown: now }
+        Self { patience, size, done, grown: now, heard: now, back: now }
     }
 
     /// What has not come for too long, and for how long that is.
@@ -59,11 +68,17 @@ impl News {
         if done > self.done {
             (self.done, self.grown) = (done, now);
         }
+        if heard.since(self.heard) >= (self.patience / SILENCE).max(SIGN_OF_LIFE * SIGNS) {
+            self.back = heard;
+        }
+        self.heard = heard;
         if now.since(heard) >= self.patience {
             return Some((Lack::Word, self.patience));
         }
-        // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone.
-        if unanswered.packets >= ENOUGH && now.since(unanswered.since) >= self.patience {
+        // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone. Nothing could
+        // come of it before it was there.
+        let since = unanswered.since.max(self.back);
+        if unanswered.packets >= ENOUGH && now.since(since) >= self.patience {
             return Some((Lack::Answer, self.patience));
         }
         // Nor is one that only says that it is there.
@@ -119,6 +134,28 @@ mod tests {
         let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         let slow = |second: u64| unanswered(1 + second.saturating_sub(3) / 64, second);
         assert_eq!(first(&mut news, 3, slow), (120, Lack::Progress, PATIENCE * IDLE));
+    }
+
+    /// The way was gone for 8 s, and the next packet leaves when its time-outs, each twice as long as the one before, let it.
+    #[test]
+    fn who_comes_back_has_the_patience_once_more() {
+        let unanswered = Unanswered { packets: 9, since: at(3) };
+        let gone = |from, until| {
+            move |second| {
+                let heard = at(if (from..until).contains(&second) { from } else { second });
+                Standing { heard, unanswered, ..present(second, 0) }
+            }
+        };
+        let mut news = News::new(PATIENCE, SIZE, 0, at(3));
+        assert_eq!(first(&mut news, 3, gone(3, 11)), (21, Lack::Answer, PATIENCE));
+        // Shorter silences are lost signs of life.
+        let mut news = News::new(PATIENCE, SIZE, 0, at(3));
+        assert_eq!(first(&mut news, 3, gone(3, 6)), (13, Lack::Answer, PATIENCE));
+        // Nobody comes back for ever.
+        let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
+        let now_and_then =
+            |second: u64| Standing { heard: at(second - second % 8), unanswered, ..present(second, 0) };
+        assert_eq!(first(&mut news, 0, now_and_then), (120, Lack::Progress, PATIENCE * IDLE));
     }
 
     /// Old acknowledgements, repeated for ever, are no news.

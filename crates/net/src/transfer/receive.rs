@@ -21,7 +21,8 @@ use crate::secure::keys::KEY;
 use crate::socket::{MarkedSocket, Way};
 use crate::udp::{Driver, EdgeCounters};
 
-/// How long, and how often, the verdict is repeated until the sender has heard it.
+/// How long why it failed is repeated until the sender has heard it, and how often. That all is well is repeated as long as the
+/// sender waits for it: who does not hear it does not know that the file is there.
 const LINGER: Span = Span::from_secs(2);
 const SAY_AGAIN: Span = Span::from_millis(100);
 /// How often it is looked whether a file is settled.
@@ -34,9 +35,9 @@ pub struct ReceiveConfig {
     pub folder: PathBuf,
     /// The address to hear on; all of the host's without.
     pub address: Option<IpAddr>,
-    /// The port; one that is free where 0.
     /// The interface of an address of a link alone, by its number; 0 for other addresses.
     pub link: u32,
+    /// The port; one that is free where 0.
     pub port: u16,
     /// This host's keys; in the clear without.
     pub keys: Option<KeyPair>,
@@ -153,7 +154,7 @@ pub fn receive<R: Endpoint>(
         let mut session =
             Session { driver, partial, offer, sender, nonce, made, resumed, began, grown: began };
         match session.run(config, clock, &mut watch) {
-            Ok(Ended::Whole) => return session.finish(clock),
+            Ok(Ended::Whole) => return session.finish(config.patience, clock, &mut watch),
             Ok(Ended::Again(knocked)) => {
                 next = Some(*knocked);
                 let Session { driver, partial, .. } = session;
@@ -291,14 +292,17 @@ impl<R: Endpoint> Session<R> {
     }
 
     /// The file gets its name, and the sender hears of it.
-    fn finish(self, clock: Clock) -> Result<Received, TransferError> {
+    fn finish(self, patience: Span, clock: Clock, watch: &mut Watch<'_>) -> Result<Received, TransferError> {
+        let seen = self.seen(clock, Phase::Checking);
         let Self { mut driver, partial, offer, sender, resumed, began, .. } = self;
         let span = clock.now().since(began);
         // What is in its way has that name.
         let path = partial.whole().to_owned();
         let kept = partial.keep().map_err(about(&path));
         let verdict = kept.as_ref().map(|_| ()).map_err(ToString::to_string);
-        tell(&mut driver, clock, &Message::Verdict(verdict));
+        let linger = if verdict.is_ok() { patience } else { LINGER };
+        let mut go_on = || watch(&Seen { now: Time::ZERO + clock.now().since(began), ..seen });
+        tell(&mut driver, clock, (linger, &mut go_on), &Message::Verdict(verdict));
         Ok(Received {
             path: kept?,
             size: offer.size,
@@ -315,7 +319,7 @@ impl<R: Endpoint> Session<R> {
     /// The sender hears why it failed; what is of no use is thrown away.
     fn fail(mut self, clock: Clock, error: TransferError) -> TransferError {
         if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
-            tell(&mut self.driver, clock, &Message::Verdict(Err(error.to_string())));
+            tell(&mut self.driver, clock, (LINGER, &mut || true), &Message::Verdict(Err(error.to_string())));
         }
         if matches!(error, TransferError::Hash { .. }) || self.partial.have() == 0 {
             // The error that led here is the one to tell.
@@ -326,10 +330,15 @@ impl<R: Endpoint> Session<R> {
 }
 
 /// Says something until the sender has heard it, or for a while.
-fn tell<R: Endpoint>(driver: &mut Driver<R, ReceiveBuffer, SecuredChannel>, clock: Clock, message: &Message) {
-    let until = clock.now() + LINGER;
+fn tell<R: Endpoint>(
+    driver: &mut Driver<R, ReceiveBuffer, SecuredChannel>,
+    clock: Clock,
+    (linger, go_on): (Span, &mut dyn FnMut() -> bool),
+    message: &Message,
+) {
+    let until = clock.now() + linger;
     let mut next = clock.now();
-    while clock.now() < until {
+    while clock.now() < until && go_on() {
         if clock.now() >= next {
             driver.channel_mut().say(clock.now(), message);
             next = clock.now() + SAY_AGAIN;

@@ -24,6 +24,9 @@ use crate::secure::handshake::{Accepted, Initiator};
 use crate::socket::MarkedSocket;
 use crate::udp::{Driver, EdgeCounters};
 
+/// So often is it said that the receiver's word was heard.
+const FAREWELLS: u32 = 3;
+
 /// A file that has arrived.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -105,7 +108,8 @@ pub fn send<E: Endpoint>(
             // Who is to go on hears of no end.
             Err(TransferError::Peer { .. } | TransferError::Silent { .. }) | Ok(Ended::Anew(..)) => {}
             Err(error) => channel.say(now.now(), &Message::Verdict(Err(error.to_string()))),
-            Ok(Ended::Whole) => channel.say(now.now(), &Message::Farewell),
+            // Nobody hears whether it has come: without it the receiver goes on for a while.
+            Ok(Ended::Whole) => (0..FAREWELLS).for_each(|_| channel.say(now.now(), &Message::Farewell)),
         }
         let (edge, moves) = (past.edge_with(driver.counters()), past.moves + driver.channel().moves());
         let Ended::Anew(found) = outcome? else {

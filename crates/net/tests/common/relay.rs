@@ -2,6 +2,8 @@
 //! makes up and throws back, and goes dead. Seeded; what it does to which datagram still depends on the system's timing.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -70,6 +72,8 @@ impl Treatment {
 /// A relay between whoever sends to it and `to`; it ends with the test's process.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
+    /// While this is so, nothing passes.
+    pub(crate) is_shut: Arc<AtomicBool>,
 }
 
 impl Relay {
@@ -77,8 +81,10 @@ impl Relay {
         let near = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         near.set_read_timeout(Some(Duration::from_micros(200))).expect("set");
         let address = near.local_addr().expect("bound");
-        thread::spawn(move || carry(&near, to, treatment));
-        Self { address }
+        let is_shut = Arc::new(AtomicBool::new(false));
+        let shut = Arc::clone(&is_shut);
+        thread::spawn(move || carry(&near, to, treatment, &shut));
+        Self { address, is_shut }
     }
 }
 
@@ -96,7 +102,7 @@ struct Memory {
     seen: Vec<Vec<u8>>,
 }
 
-fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
+fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment, is_shut: &AtomicBool) {
     let mut rng = Stream::new(4, "relay");
     let (mut sender, mut far_socket) = (None, far(to));
     let mut first = None;
@@ -105,7 +111,8 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
     let (clock, mut narrow_since) = (Clock::start(), None);
     loop {
         let arrived = near.recv_from(&mut buffer);
-        let is_alive = treatment.dead_after == 0 || passed < treatment.dead_after;
+        let is_dead = treatment.dead_after != 0 && passed >= treatment.dead_after;
+        let is_alive = !is_dead && !is_shut.load(Ordering::Relaxed);
         let is_lost =
             |from| treatment.lost_after != 0 && passed >= treatment.lost_after && first == Some(from);
         if let Ok((length, from)) = arrived

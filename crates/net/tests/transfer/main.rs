@@ -10,6 +10,7 @@ mod folder;
 mod given_up;
 mod intruders;
 mod lengths;
+mod outages;
 mod refused;
 #[path = "../common/relay.rs"]
 mod relay;

@@ -74,16 +74,28 @@ pub(crate) fn config(folder: &Path, pair: &KeyPair) -> ReceiveConfig {
 
 /// Starts a receiver, which stops when nobody has come for long.
 pub(crate) fn waiting(config: ReceiveConfig) -> Waiting {
-    telling(config, |_| {})
+    watched(config, |_| {}, |_| {})
 }
 
 /// The same, where a test hears what the receiver is told.
-pub(crate) fn telling(config: ReceiveConfig, mut hear: impl FnMut(Word<'_>) + Send + 'static) -> Waiting {
+pub(crate) fn telling(config: ReceiveConfig, hear: impl FnMut(Word<'_>) + Send + 'static) -> Waiting {
+    watched(config, hear, |_| {})
+}
+
+/// The same, where a test also sees how far the receiver is.
+pub(crate) fn watched(
+    config: ReceiveConfig,
+    mut hear: impl FnMut(Word<'_>) + Send + 'static,
+    mut see: impl FnMut(&Seen) + Send + 'static,
+) -> Waiting {
     let pair = config.keys.clone().expect("keys");
     let (tell, told) = channel();
     let thread = thread::spawn(move || {
         let clock = Clock::start();
-        let mut watch = |_: &_| clock.now() < Time::ZERO + LONG;
+        let mut watch = |seen: &Seen| {
+            see(seen);
+            clock.now() < Time::ZERO + LONG
+        };
         receive(
             &config,
             |word: Word<'_>| match word {
