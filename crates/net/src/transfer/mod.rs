@@ -117,13 +117,13 @@ const fn below(is_ipv6: bool) -> usize {
 
 /// The name of a file without its folders, if it can be given to another host.
 fn bare_name(path: &Path) -> Option<String> {
-/// An address of IPv4 as one, where a socket of both protocols has it as one of IPv6 (RFC 4291 §2.5.5.2).
-fn plain(address: SocketAddr) -> SocketAddr {
-    match address.ip().to_canonical() {
-        ip @ IpAddr::V4(_) => (ip, address.port()).into(),
-        IpAddr::V6(_) => address,
+    /// An address of IPv4 as one, where a socket of both protocols has it as one of IPv6 (RFC 4291 §2.5.5.2).
+    fn plain(address: SocketAddr) -> SocketAddr {
+        match address.ip().to_canonical() {
+            ip @ IpAddr::V4(_) => (ip, address.port()).into(),
+            IpAddr::V6(_) => address,
+        }
     }
-}
 
     path.file_name()?
         .to_str()
