@@ -71,7 +71,8 @@ mod linux {
 
     use super::{Arrived, Ecn, SocketAddr, Span, UdpSocket, ecn_of, io};
 
-    /// Nobody reads later than this; a larger difference is a clock that was set meanwhile.
+    /// Nobody reads later than this; a larger difference is a clock that was set meanwhile. A smaller one may be, too: what came
+    /// cannot have waited for longer than since the socket was empty, by a clock that nobody sets.
     const LONGEST: Duration = Duration::from_secs(1);
     /// How long the system may take from the time that it notes to where a reader finds the datagram.
     const INSIDE: Duration = Duration::from_millis(10);
@@ -92,21 +93,24 @@ mod linux {
     /// sandbox may show to processes shifted against its kernel's: then they would make all round trips too short.
     #[derive(Debug, Default)]
     pub(crate) struct Times {
-        /// When a datagram was last read.
+        /// When a datagram was last read, by the clock that nobody sets.
         read: Cell<Duration>,
-        /// When the socket was last found empty, or before: nothing that is read later was there then.
+        /// When the socket was last found empty, or before, by the same clock: nothing that is read later was there then.
         empty: Cell<Duration>,
         shifted: Cell<bool>,
     }
 
     impl Times {
-        /// How long ago this was, both by the clock on the wall; zero where that cannot be believed.
-        fn ago(&self, came: Duration, now: Duration) -> Span {
-            self.read.set(now);
-            if came > now || came + INSIDE < self.empty.get() {
+        /// How long ago this was, by the clock on the wall, as what it shows now, and what the clock shows that nobody sets; zero
+        /// where that cannot be believed.
+        fn ago(&self, came: Duration, wall: Duration, steady: Duration) -> Span {
+            self.read.set(steady);
+            let ago = wall.checked_sub(came);
+            let most = steady.saturating_sub(self.empty.get()) + INSIDE;
+            if ago.is_none_or(|ago| ago > most) {
                 self.shifted.set(true);
             }
-            let ago = now.checked_sub(came).filter(|ago| *ago <= LONGEST && !self.shifted.get());
+            let ago = ago.filter(|ago| *ago <= LONGEST && !self.shifted.get());
             Span::from_nanos(ago.unwrap_or_default().as_nanos() as u64)
         }
 
@@ -149,7 +153,10 @@ mod linux {
                 }
                 ControlMessageOwned::ScmTimestampns(came) => {
                     let came = came.into();
-                    arrived.ago = times.ago(came, wall().unwrap_or(came));
+                    let clocks = (now(ClockId::CLOCK_REALTIME), now(ClockId::CLOCK_MONOTONIC));
+                    if let (Ok(wall), Ok(steady)) = clocks {
+                        arrived.ago = times.ago(came, wall, steady);
+                    }
                 }
                 _ => {}
             }
@@ -163,8 +170,8 @@ mod linux {
         v4.or_else(|| address.as_sockaddr_in6().map(|v6| SocketAddrV6::from(*v6).into()))
     }
 
-    fn wall() -> nix::Result<Duration> {
-        Ok(clock_gettime(ClockId::CLOCK_REALTIME)?.into())
+    fn now(clock: ClockId) -> nix::Result<Duration> {
+        Ok(clock_gettime(clock)?.into())
     }
 
     #[cfg(test)]
@@ -177,9 +184,15 @@ mod linux {
 
         #[test]
         fn a_clock_that_was_set_meanwhile_tells_nothing() {
-            assert_eq!(Times::default().ago(at(1), at(0)), Span::ZERO, "from the future");
-            assert_eq!(Times::default().ago(at(0), at(1001)), Span::ZERO, "from long ago");
-            assert_eq!(Times::default().ago(at(0), at(500)), Span::from_millis(500));
+            let steady = at(5000);
+            assert_eq!(Times::default().ago(at(1), at(0), steady), Span::ZERO, "from the future");
+            assert_eq!(Times::default().ago(at(0), at(1001), steady), Span::ZERO, "from long ago");
+            assert_eq!(Times::default().ago(at(0), at(500), steady), Span::from_millis(500));
+            // Set forward by 300 ms while a datagram waited for five: it would make a round trip time too short for ever.
+            let times = Times::default();
+            times.ago(at(0), at(1), steady);
+            times.found_empty();
+            assert_eq!(times.ago(at(2), at(307), steady + Duration::from_millis(5)), Span::ZERO, "a step");
         }
 
         #[test]
@@ -211,12 +224,14 @@ mod linux {
         #[test]
         fn times_from_before_the_socket_was_empty_are_not_believed_any_more() {
             let times = Times::default();
-            assert_eq!(times.ago(at(0), at(100)), Span::from_millis(100));
+            // Both clocks go on alike, and show other times.
+            let ago = |came, now| times.ago(at(came), at(now), Duration::from_millis(77_000 + now));
+            assert_eq!(ago(0, 100), Span::from_millis(100));
             times.found_empty();
-            assert_eq!(times.ago(at(95), at(120)), Span::from_millis(25), "was on its way to the socket");
+            assert_eq!(ago(95, 120), Span::from_millis(25), "was on its way to the socket");
             times.found_empty();
-            assert_eq!(times.ago(at(105), at(140)), Span::ZERO);
-            assert_eq!(times.ago(at(150), at(160)), Span::ZERO, "nor any later one");
+            assert_eq!(ago(105, 140), Span::ZERO);
+            assert_eq!(ago(150, 160), Span::ZERO, "nor any later one");
         }
     }
 }
