@@ -16,10 +16,12 @@ mod receive;
 mod send;
 mod sending;
 mod widening;
-
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+mod widening_by_rfc;
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
 
 use crate::secure::envelope;
@@ -115,16 +117,16 @@ const fn below(is_ipv6: bool) -> usize {
     if is_ipv6 { 48 } else { 28 }
 }
 
+/// An address of IPv4 as one, where a socket of both protocols has it as one of IPv6 (RFC 4291 §2.5.5.2).
+fn plain(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => (ip, address.port()).into(),
+        IpAddr::V6(_) => address,
+    }
+}
+
 /// The name of a file without its folders, if it can be given to another host.
 fn bare_name(path: &Path) -> Option<String> {
-    /// An address of IPv4 as one, where a socket of both protocols has it as one of IPv6 (RFC 4291 §2.5.5.2).
-    fn plain(address: SocketAddr) -> SocketAddr {
-        match address.ip().to_canonical() {
-            ip @ IpAddr::V4(_) => (ip, address.port()).into(),
-            IpAddr::V6(_) => address,
-        }
-    }
-
     path.file_name()?
         .to_str()
         .filter(|name| name.len() <= LONGEST_NAME && offer::is_bare(name))
