@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import tailback as tb
 from tailback import analysis, capture, plot, units
+from tailback.analysis import lrd
 from tailback.calls import told
 from tailback.plot.accessor import Plots
 from tailback.plot.runs import RunPlots
@@ -45,7 +47,7 @@ CALLS = [
     *_functions(tb, tb.__all__),
     *(pair for cls in (tb.Scenario, tb.Result, tb.Runs, Plots, RunPlots) for pair in _functions(cls, _public(cls))),
     *(pair for home in (metrics, fairness, losses, dynamics, completion) for pair in _functions(home, _own(home))),
-    *(pair for home in (analysis, capture, plot) for pair in _functions(home, home.__all__)),
+    *(pair for home in (analysis, lrd, capture, plot) for pair in _functions(home, home.__all__)),
 ]
 
 
@@ -180,6 +182,25 @@ def test_figures_say_what_numbers_they_take(base: Any, runs: Any) -> None:
         base.run().plot.fairness("1 s")
 
 
+def test_numbers_of_traces_are_told_with_their_values(tmp_path: Path) -> None:
+    loose_rate: Any = capture.constant_rate
+    for call, said in (
+        (lambda: loose_rate(-1), "rate: -1 is not allowed; expected a number of bit/s"),
+        (lambda: loose_rate(math.nan), "rate: nan is not allowed"),
+        (lambda: loose_rate("12 Mbit/s"), "rate: '12 Mbit/s' is not allowed"),
+        (lambda: loose_rate(12e6, seconds=0), "seconds: 0 is not allowed"),
+        (lambda: capture.delivery_trace([1, math.nan], 0.1), "volumes: nan is not allowed"),
+        (
+            lambda: capture.write_mahimahi(tmp_path / "x", [0.5, 1.5]),
+            "milliseconds: 0.5 is not allowed; expected whole",
+        ),
+        (lambda: capture.write_mahimahi(tmp_path / "x", [1, math.nan]), "milliseconds: nan is not allowed"),
+    ):
+        with pytest.raises(tb.ArgumentError, match=said):
+            call()
+    assert capture.write_mahimahi(tmp_path / "x", [0.0, 2.0]).read_text() == "0\n2\n", "whole, though they are floats"
+
+
 def test_numbers_of_formulas_are_told_with_their_values() -> None:
     for call, said in (
         (lambda: analysis.jain([1.0, -2.0]), "rates: -2 is not allowed"),
@@ -190,6 +211,7 @@ def test_numbers_of_formulas_are_told_with_their_values() -> None:
         (lambda: loose.analysis.mm1n(0.5, 3.5), r"n: 3\.5 is not allowed; expected a whole number"),
         (lambda: analysis.mean_interval([1, 2, 3], level=95), "level: 95 is not allowed"),
         (lambda: analysis.paired_interval([1, 2], [1]), "second: 1 samples are given; expected 2"),
+        (lambda: loose.units.time("x"), "seconds: 'x' is not allowed; expected a finite number"),
         (lambda: units.number("3 parsecs"), "'3 parsecs' is not a quantity"),
         (lambda: loose.units.number(3), "written: 3 is not allowed; expected a quantity with its unit"),
     ):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from tailback.errors import ArgumentError, refused
@@ -146,8 +147,8 @@ def in_base_units(written: Sequence[object]) -> tuple[list[float | None], str] |
 
 
 def _positive(value: float, name: str) -> float:
-    if not 0.0 <= value < 1e18:
-        raise ArgumentError(f"{name}: {value} is not allowed; expected a finite number of at least 0")
+    if not isinstance(value, Real) or not 0.0 <= value < 1e18:
+        raise ArgumentError(f"{name}: {value!r} is not allowed; expected a finite number of at least 0")
     return value
 
 

@@ -3,6 +3,7 @@ start, repeated from the beginning when the end is reached. Reading them is the 
 
 from __future__ import annotations
 
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,13 @@ def write_mahimahi(path: str | Path, milliseconds: ArrayLike) -> Path:
         milliseconds: one whole number per opportunity, never falling; the last is the trace's length.
 
     Raises:
+        ArgumentError: where a time is no whole number.
         StorageError: for an empty trace, one that falls, one of length zero, or where writing fails.
     """
     times = np.asarray(milliseconds)
+    partial = [time for time in times.ravel().tolist() if not isinstance(time, int) and not _is_whole(time)]
+    if partial:
+        raise refused("milliseconds", partial[0], "whole numbers of milliseconds")
     if times.size == 0 or times[-1] < 1 or times[0] < 0 or np.any(np.diff(times) < 0):
         raise StorageError(f"{path}: a trace needs times that never fall, from 0 to a last one of at least 1 ms")
     text = "\n".join(map(str, times.astype(np.int64).tolist())) + "\n"
@@ -38,12 +43,19 @@ def write_mahimahi(path: str | Path, milliseconds: ArrayLike) -> Path:
     return target
 
 
+def _is_whole(time: object) -> bool:
+    return isinstance(time, float) and time.is_integer()
+
+
 def constant_rate(rate: float, seconds: float = 1.0, opportunity: int = OPPORTUNITY) -> NDArray[np.int64]:
     """The opportunities of a constant rate in bit/s; exact over the whole trace, not over each millisecond.
 
     Raises:
         ArgumentError: where not one opportunity fits, or the rate is negative or no number.
     """
+    for name, given in (("rate", rate), ("seconds", seconds)):
+        if not isinstance(given, Real) or not 0.0 < given < np.inf:
+            raise refused(name, given, "a number of bit/s, above zero" if name == "rate" else "a number above zero")
     return delivery_trace(np.full(max(round(seconds * 1000), 1), rate * 1e-3 / 8.0), 1e-3, opportunity)
 
 
@@ -57,8 +69,9 @@ def delivery_trace(volumes: ArrayLike, width: float, opportunity: int = OPPORTUN
     if not 0.0 < width < np.inf:
         raise refused("width", width, "seconds per bin, above zero")
     each = np.asarray(volumes, dtype=np.float64)
-    if not (np.all(np.isfinite(each)) and np.all(each >= 0.0)):
-        raise ArgumentError("volumes: expected finite numbers of bytes of at least 0")
+    wrong = each[~((each >= 0.0) & np.isfinite(each))]
+    if wrong.size:
+        raise ArgumentError(f"volumes: {wrong[0]:g} is not allowed; expected finite numbers of bytes of at least 0")
     total = np.concatenate(([0.0], np.cumsum(each)))
     count = int(total[-1] / opportunity + 1e-9)
     if count < 1:
