@@ -8,7 +8,11 @@
 //!
 //! * The share that may leave is rounded up to whole segments, as in the examples of §8 and in Linux, which count in segments.
 //!   Rounded up to bytes, every segment would wait for half of what it needs.
-//! * An acknowledgement "indicates further loss" if a segment is believed lost because of it.
+//! * An acknowledgement "indicates further loss" if a segment is believed lost because of it. One that lets the rescue of RFC 6675
+//!   go does not (§6.2: it "may").
+//! * `pipe` is `inflight` also where lost retransmissions are found. There §6.2 asks for a sum that counts a segment once which
+//!   rule 3 or the rescue has sent again; `pipe` counts both of its copies, so less leaves.
+//! * Bytes that are newly acknowledged count in `RecoverFS` unless they were selectively acknowledged before.
 //! * `DeliveredData` is what is acknowledged for the first time, in order or not; a receiver that takes back what it said of ranges
 //!   does not make it smaller.
 //! * An episode that a report begins, and no acknowledgement, keeps to the window until the next acknowledgement.

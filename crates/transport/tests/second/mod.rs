@@ -2,7 +2,7 @@
 //! reordering, copies, delays, pauses of the application, receivers' windows and lost acknowledgements. Every packet that
 //! leaves, every acknowledgement, every time the timer is set for and every word to the law must be the same.
 //!
-//! The writings are from RFC 2018, 5681, 6298, 6582 and 6675, from 3522, 5682 and 8985 as far as ours claims them, as their writer
+//! The writings are from RFC 2018, 5681, 6298, 6582, 6675 and 9937, from 3522, 5682 and 8985 as far as ours claims them, as their writer
 //! knew these texts. Drafts of scoreboard, timer and receiver came before the code of `crates/transport/src/stream` was read, all
 //! else after it: independent, and not blind. Where both differed, the text decided, or what ours says of itself; the heads of
 //! both say so. Vegas's timer, offsets, counts of arrivals, marks and clocks of ticks are left out.
@@ -18,6 +18,7 @@
 mod doubt;
 mod duplicates;
 mod path;
+mod proportional;
 mod receiver;
 mod scoreboard;
 mod timer;
@@ -49,6 +50,7 @@ pub struct Options {
     pub one_recovery: bool,
     pub spurious: SpuriousDetection,
     pub lost_retransmissions: bool,
+    pub proportional: bool,
     pub restart_after_idle: bool,
     pub receive_window: u64,
     pub min_rto: f64,
@@ -92,6 +94,8 @@ pub struct Told {
 pub trait Second {
     fn acknowledge(&mut self, now: u64, ack: &Acknowledgement) -> Option<Told>;
     fn expire(&mut self, now: u64) -> Option<Told>;
+    /// The law has heard of all that it was told, and has chosen a window.
+    fn heard(&mut self, _window: u64) {}
     /// What leaves now, if anything; so many bytes of the next segment, with its header, wait to be sent.
     fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left>;
     fn in_flight(&self) -> u64;
@@ -136,6 +140,7 @@ prop_compose! {
             one_recovery: flags[5],
             spurious: SpuriousDetection::Off,
             lost_retransmissions: false,
+            proportional: false,
             restart_after_idle: flags[6],
             receive_window: receive_window.saturating_mul(SEGMENT),
             min_rto: min_rto as f64 * 1e6,
@@ -182,6 +187,18 @@ proptest! {
         options in options(Reliability::Sack), trouble in trouble(), seed: u64, rest in rest(),
     ) {
         let options = Options { lost_retransmissions: true, ..options };
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_recovery_reduces_in_proportion(
+        options in options(Reliability::Sack), trouble in trouble(), seed: u64, rest in rest(),
+        lost_retransmissions: bool,
+        spurious in prop_oneof![
+            2 => Just(SpuriousDetection::Off), 1 => Just(SpuriousDetection::Eifel), 1 => Just(SpuriousDetection::FRto)
+        ],
+    ) {
+        let options = Options { proportional: true, lost_retransmissions, spurious, ..options };
         prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
     }
 

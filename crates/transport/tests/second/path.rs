@@ -227,6 +227,7 @@ impl<S: Second> Path<S> {
         for told in &all {
             self.law.hear(told.event, told.advanced, told.outstanding, told.recovery);
         }
+        self.second.heard(self.law.window);
         let mut left = Vec::new();
         loop {
             let waiting = match self.waiting.min(PAYLOAD) {
@@ -393,6 +394,7 @@ pub fn difference<S: Second>(
         restart_after_idle: options.restart_after_idle,
         spurious: options.spurious,
         lost_retransmissions: options.lost_retransmissions,
+        proportional_rate_reduction: options.proportional,
         receive_window: (options.receive_window < u64::MAX)
             .then_some(DataAmount::Packets((options.receive_window / SEGMENT) as f64)),
         rto: RtoConfig {

@@ -8,12 +8,13 @@
 //! begins anew with an episode.
 //!
 //! Beside it, where configured: losses that were none (`doubt.rs`), and lost retransmissions (RFC 8985 §6.2, of retransmissions
-//! only, with a window of an eighth of a round trip).
+//! only, with a window of an eighth of a round trip), and proportional rate reduction (`proportional.rs`).
 
 use tailback_core::{CongestionEvent, Recovery, SeqRange};
 use tailback_transport::RttSampling;
 
 use super::doubt::{Doubt, Verdict};
+use super::proportional::{News, Proportional};
 use super::timer::Timer;
 use super::{Acknowledgement, Left, Options, Second, Told};
 
@@ -60,6 +61,9 @@ pub struct Scoreboard {
     /// The segment that is timed, once per round trip.
     timed: Option<usize>,
     doubt: Doubt,
+    /// What an acknowledgement brought that the law has yet to hear of, and the episode of RFC 9937.
+    news: Option<News>,
+    proportional: Option<Proportional>,
 }
 
 impl Scoreboard {
@@ -80,11 +84,17 @@ impl Scoreboard {
             timer,
             timed: None,
             doubt: Doubt::None,
+            news: None,
+            proportional: None,
         }
     }
 
     fn outstanding(&self) -> u64 {
         self.segments[self.high_ack..].iter().map(|one| one.size).sum()
+    }
+
+    fn sacked(&self) -> u64 {
+        self.segments[self.high_ack..].iter().filter(|one| one.sacked).map(|one| one.size).sum()
     }
 
     fn unsacked(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
@@ -257,6 +267,7 @@ impl Second for Scoreboard {
             return None;
         }
         let outstanding = self.outstanding() - self.limited;
+        let sacked_before = i128::from(self.sacked());
         let mut newly: Vec<usize> = (self.high_ack..number).filter(|at| !self.segments[*at].sacked).collect();
         let advanced: u64 = self.segments[self.high_ack..number].iter().map(|one| one.size).sum();
         self.high_ack = number;
@@ -319,6 +330,17 @@ impl Second for Scoreboard {
         if advanced > 0 || self.phase == Phase::Fast && before != Phase::Fast {
             self.timer.acknowledged(now as f64, self.high_ack < self.segments.len());
         }
+        if self.options.proportional {
+            let sacked = i128::from(self.sacked());
+            self.news = Some(News {
+                delivered_data: i128::from(advanced) + sacked - sacked_before,
+                outstanding: self.outstanding().into(),
+                sacked,
+                advances: advanced > 0,
+                losses: !lost.is_empty(),
+                begins: event == Some(CongestionEvent::Loss),
+            });
+        }
         let (in_flight, recovery) = (self.pipe(), self.recovery());
         Some(Told { acked, lost, advanced, outstanding, in_flight, event, recovery, rtt })
     }
@@ -335,6 +357,7 @@ impl Second for Scoreboard {
                 (one.sacked, one.lost, one.copies) = (false, true, 0);
             }
         }
+        self.proportional = None;
         self.doubt = self.doubt.of_timeout(self.options.spurious, self.phase == Phase::Timeout);
         self.timer.expire(now as f64);
         self.expiries += 1;
@@ -353,7 +376,25 @@ impl Second for Scoreboard {
         })
     }
 
+    /// RFC 9937 §6.1, §6.2 and §6.4, when the law has heard.
+    fn heard(&mut self, window: u64) {
+        let Some(news) = self.news.take() else { return };
+        if self.phase != Phase::Fast {
+            self.proportional = None;
+            return;
+        }
+        if news.begins {
+            self.proportional = Some(Proportional::begin(window, &news));
+        }
+        let inflight = self.pipe();
+        if let Some(episode) = &mut self.proportional {
+            let safe_ack = news.advances && !news.losses;
+            episode.acknowledge(news.delivered_data, inflight, safe_ack);
+        }
+    }
+
     fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left> {
+        let window = self.proportional.as_ref().and_then(Proportional::cwnd).unwrap_or(window);
         let has_new = waiting > 0 && self.outstanding() + waiting <= self.options.receive_window;
         let (at, is_rescue) = if self.first_due {
             (self.high_ack, false)
@@ -397,6 +438,9 @@ impl Second for Scoreboard {
         one.waived = false;
         let size = one.size;
         self.timer.left(now as f64);
+        if let Some(episode) = &mut self.proportional {
+            episode.sent(size);
+        }
         Some(Left { number: at as u64, size, again, in_flight: before + size })
     }
 
@@ -424,14 +468,15 @@ impl Second for Scoreboard {
             })
             .collect();
         format!(
-            "{:?} to {}, from {}: {marks}, HighRxt {}, RescueRxt {:?}, limited {}, {:?}",
+            "{:?} to {}, from {}: {marks}, HighRxt {}, RescueRxt {:?}, limited {}, {:?}, {:?}",
             self.phase,
             self.recovery_point,
             self.high_ack,
             self.high_rxt,
             self.rescue_rxt,
             self.limited,
-            self.timer
+            self.timer,
+            self.proportional
         )
     }
 }
