@@ -16,6 +16,7 @@ mod pipe;
 mod properties;
 mod proportional;
 mod receiver;
+mod reduction;
 mod repair;
 mod rfc;
 mod second;
