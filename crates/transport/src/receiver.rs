@@ -193,13 +193,17 @@ impl Receiver {
         let size = packet.size();
         self.counters.packets += 1;
         self.counters.bytes += size;
+        if self.config.sack_compression.is_some() {
+            self.tell_before_ranges_are_forgotten(packet.number, cx);
+        }
         let marked = self.read_marks(packet, cx);
         self.trigger = packet.number;
         if stamp.is_some() {
             self.told.get_or_insert_default().stamp = Stamp { echo: stamp, arrived: now };
         }
         let payload = size.get().saturating_sub(u64::from(self.header));
-        if self.config.sack_compression.is_some() {
+        // The request for a connection is segment 0, and nothing is timed behind the first segment of data.
+        if self.stream.next() <= 1 && self.config.sack_compression.is_some() {
             self.time_handshake(now, payload == 0);
         }
         match self.stream.arrive(packet.number, size.get(), payload) {
@@ -222,6 +226,9 @@ impl Receiver {
                     } else {
                         self.ack_due = true;
                     }
+                    if filled && self.config.sack_compression.is_some() {
+                        self.count_partial_fill(readable.packets);
+                    }
                 } else if self.ack_deadline.is_never() {
                     self.ack_deadline = now + self.config.ack_delay;
                 }
@@ -234,7 +241,8 @@ impl Receiver {
             }
             Arrived::Duplicate => {
                 self.counters.duplicates += 1;
-                self.ack_due = true;
+                let is_beyond = packet.number > self.stream.next() && self.config.sack_compression.is_some();
+                self.ack_due |= marked || !is_beyond || !self.waits_beside_hole(now);
                 false
             }
         }

@@ -51,7 +51,9 @@ fn three_acknowledgements_beside_a_hole_leave_at_once_and_further_ones_together(
         assert_eq!(bench.numbers(205, number), [10]);
     }
     assert_eq!(bench.numbers(205, 15), [0; 0]);
-    assert_eq!(bench.numbers(205, 15), [10], "a duplicate");
+    assert_eq!(bench.numbers(205, 15), [0; 0], "a copy beside the hole waits as well");
+    assert_eq!(bench.wait, Some(at(206_100)));
+    assert_eq!(bench.numbers(205, 9), [10], "a copy of what was told in order");
     assert_eq!(bench.wait, None);
 }
 
@@ -63,6 +65,35 @@ fn acknowledgements_beside_a_hole_wait_for_a_twentieth_of_the_handshake() {
     }
     assert_eq!(bench.numbers(20, 7), [0; 0]);
     assert_eq!(bench.wait, Some(at(20_600)));
+}
+
+#[test]
+fn a_repeated_request_for_a_connection_does_not_change_the_wait() {
+    let mut bench = compressing(10);
+    let request = Packet::new(Kind::Data, FLOW, 0, Bytes::new(40));
+    assert_eq!(bench.give(11, Input::Packet(request)).len(), 1);
+    for number in [4, 5, 6] {
+        assert_eq!(bench.numbers(111, number), [3]);
+    }
+    assert_eq!(bench.numbers(111, 7), [0; 0]);
+    assert_eq!(bench.wait, Some(at(111_600)));
+}
+
+#[test]
+fn what_waits_leaves_before_a_third_range_changes() {
+    let mut bench = compressing(100);
+    for number in [4, 5, 7] {
+        assert_eq!(bench.numbers(200, number), [3]);
+    }
+    assert_eq!(bench.numbers(200, 5), [0; 0]);
+    // A third range begins: what waited leaves, which does not tell of it yet.
+    let told = bench.give(201, Input::Packet(data(9)));
+    let [(packet, Some(Annex::Blocks(said)))] = &told[..] else { panic!("one acknowledgement: {told:?}") };
+    assert_eq!(packet.number, 3);
+    assert_eq!(said.as_slice(), [SeqRange { start: 4, end: 6 }, SeqRange { start: 7, end: 8 }]);
+    assert_eq!(bench.wait, Some(at(202_100)), "and the new segment waits");
+    // It changes a range that is among the two newest.
+    assert_eq!(bench.numbers(201, 10), [0; 0]);
 }
 
 #[test]

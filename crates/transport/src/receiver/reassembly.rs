@@ -142,6 +142,11 @@ impl Reassembly {
         self.beyond.get_or_insert_default().insert(number, wire, payload)
     }
 
+    /// Whether a number beyond a hole touches one of the so many ranges that changed last, or there are fewer of them.
+    pub(crate) fn is_among_newest(&self, number: u64, places: usize) -> bool {
+        self.beyond.as_ref().is_none_or(|beyond| beyond.is_among_newest(self.next, number, places))
+    }
+
     /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
     #[inline]
     pub(crate) fn report(&mut self, blocks: &mut [LowRange; 4], most: u8) -> u8 {
@@ -267,6 +272,23 @@ impl Beyond {
         });
         let holding = found.filter(|range| number < range.end);
         holding.map(|range| SeqRange { start: range.start, end: range.end })
+    }
+
+    /// Whether a number touches one of the so many ranges that changed last, or there are fewer of them.
+    fn is_among_newest(&self, next: u64, number: u64, places: usize) -> bool {
+        let recent = self
+            .recent
+            .iter()
+            .filter_map(|low| self.range_of(next + u64::from(low.wrapping_sub(next as u32))));
+        // Where the numbers that are remembered are all in one range, the lowest ones stand for the others, as in a report.
+        let lowest = self.ranges.iter().map(|range| SeqRange { start: range.start, end: range.end });
+        let mut newest = Vec::with_capacity(places);
+        for range in recent.chain(lowest) {
+            if newest.len() < places && !newest.contains(&range) {
+                newest.push(range);
+            }
+        }
+        newest.len() < places || newest.iter().any(|range| range.start <= number + 1 && number <= range.end)
     }
 
     /// Makes the report as of now: ranges that changed last, then the lowest ones; how many. `next` is the number expected.

@@ -17,6 +17,7 @@
 
 mod doubt;
 mod duplicates;
+mod linux;
 mod path;
 mod proportional;
 mod receiver;
