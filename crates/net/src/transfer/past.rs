@@ -113,6 +113,11 @@ mod tests {
         let said = second().explained(silent(), 100).to_string();
         let expected = "the receiver has said nothing for 10 s; 30 B of 100 B are there: the same commands go on from there";
         assert_eq!(said, expected);
+        // All is there, and how it ended is not known.
+        let said = Past { done: 100, ..second() }.explained(silent(), 100).to_string();
+        let expected = "the receiver has said nothing for 10 s; it has all 100 B, and may have ended well: see whether the file is \
+                        there under its name";
+        assert_eq!(said, expected);
         assert!(matches!(Past::default().explained(silent(), 100), TransferError::NoAnswer { .. }));
         assert!(matches!(second().explained(TransferError::Stopped, 100), TransferError::Stopped));
     }

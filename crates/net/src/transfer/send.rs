@@ -109,7 +109,11 @@ pub fn send<E: Endpoint>(
             Err(TransferError::Peer { .. } | TransferError::Silent { .. }) | Ok(Ended::Anew(..)) => {}
             Err(error) => channel.say(now.now(), &Message::Verdict(Err(error.to_string()))),
             // Nobody hears whether it has come: without it the receiver goes on for a while.
-            Ok(Ended::Whole) => (0..FAREWELLS).for_each(|_| channel.say(now.now(), &Message::Farewell)),
+            Ok(Ended::Whole) => {
+                for _ in 0..FAREWELLS {
+                    channel.say(now.now(), &Message::Farewell);
+                }
+            }
         }
         let (edge, moves) = (past.edge_with(driver.counters()), past.moves + driver.channel().moves());
         let Ended::Anew(found) = outcome? else {

@@ -208,7 +208,9 @@ fn searches(mut machine: impl Machine, ways: &[Way]) -> Vec<Search> {
         let (due, later) = answers.iter().partition(|(at, _)| *at <= now);
         answers = later;
         let due: Vec<(Time, u16)> = due;
-        due.iter().for_each(|(_, length)| machine.acknowledged(now, *length));
+        for (_, length) in due {
+            machine.acknowledged(now, length);
+        }
         let probe = machine.turn(now);
         if machine.is_searching() || probe.is_some() {
             let plpmtu = machine.plpmtu();
