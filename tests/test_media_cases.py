@@ -189,6 +189,26 @@ def test_every_row_is_a_scenario_in_which_calls_alone_change(row: str) -> None:
             assert (flow["scheme"] == SCHEMES[scheme]) == flow["name"].startswith("video")
 
 
+@pytest.mark.parametrize("row", ROWS)
+def test_the_synthetic_coder_takes_the_place_of_videos_alone(row: str) -> None:
+    own, synthetic = (scenario(row, "gcc", synthetic=wanted) for wanted in (False, True))
+    synthetic.check()
+    for before, after in zip(own.to_dict()["flows"], synthetic.to_dict()["flows"], strict=True):
+        coder = after.pop("source", None)
+        source = before.pop("source", None)
+        assert before == after
+        if not before["name"].startswith("video"):
+            assert coder == source
+            continue
+        assert coder["name"] == "synthetic-video"
+        assert (number(coder.get("min_rate", "150 kbit/s")), number(coder.get("max_rate", "1.5 Mbit/s"))) == (
+            15e4,
+            15e5,
+        )
+        assert coder.get("pauses", []) == source.get("pauses", [])
+    assert changes(own) == changes(synthetic)
+
+
 def test_changes_are_those_of_the_case() -> None:
     assert changes(scenario("5.1", "gcc")) == [0, 40, 60, 80, 99]
     assert changes(scenario("5.1 by UDP", "gcc")) == [0, 40, 60, 80, 99]

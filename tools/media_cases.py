@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,23 @@ SHORTEST = 15.0
 """Seconds without a change that are long enough to be looked at."""
 
 
-def scenario(row: str, scheme: str) -> tb.Scenario:
-    """A case under a scheme."""
+def scenario(row: str, scheme: str, *, synthetic: bool = False) -> tb.Scenario:
+    """A case under a scheme; with RFC 8593's synthetic coder in the place of the files' own if so wanted."""
     file, changed = ROWS[row]
     base = tb.Scenario.from_toml(CASES / f"{file}.toml").replace(**changed)
+    if synthetic:
+        base = base.replace(**_synthetic(base))
     return made(base, {"scheme": SCHEMES[scheme]}, "nada")
+
+
+def _synthetic(case: tb.Scenario) -> dict[str, Any]:
+    """The change that gives every video RFC 8593's synthetic coder, of the rates of RFC 8867 §4.3, and leaves its pauses."""
+    flows = case.to_dict()["flows"]
+    return {
+        f"flows[{place}].source": {"name": "synthetic-video", **_RANGE, "pauses": _pauses(flow)}
+        for place, flow in enumerate(flows)
+        if flow["name"].startswith("video")
+    }
 
 
 def changes(case: tb.Scenario) -> list[float]:
@@ -91,10 +104,10 @@ def _pauses(flow: dict[str, Any]) -> list[dict[str, str]]:
     return found
 
 
-def measured(task: tuple[str, str, int]) -> dict[str, Any]:
+def measured(task: tuple[str, str, int], *, synthetic: bool = False) -> dict[str, Any]:
     """One run's figures."""
     row, scheme, seed = task
-    case = scenario(row, scheme)
+    case = scenario(row, scheme, synthetic=synthetic)
     result = case.run(seed=seed)
     flows = result.flows
     # Of calls in both directions, what goes forward counts: the way back is what impairs it (§5.3).
@@ -150,11 +163,11 @@ def _reports(result: tb.Result, videos: pl.DataFrame) -> float:
     )
 
 
-def measure(seeds: int = SEEDS, jobs: int | None = None) -> pl.DataFrame:
-    """One row per case, scheme and seed, a column per measure."""
+def measure(seeds: int = SEEDS, jobs: int | None = None, *, synthetic: bool = False) -> pl.DataFrame:
+    """One row per case, scheme and seed, a column per measure; under the synthetic coder if so wanted."""
     tasks = [(row, scheme, seed) for row in ROWS for scheme in SCHEMES for seed in range(1, seeds + 1)]
     with Pool(jobs) as pool:
-        return pl.DataFrame(pool.map(measured, tasks))
+        return pl.DataFrame(pool.map(partial(measured, synthetic=synthetic), tasks))
 
 
 def intervals(table: pl.DataFrame) -> pl.DataFrame:

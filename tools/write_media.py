@@ -1,5 +1,6 @@
 """Runs the test cases of RFC 8867 under three schemes and writes the tables and figures of the how-to on media:
-docs/howto/evaluate-media.md; `make media` does this. `make media ARGS=--quick` writes to out/media, of two seeds."""
+docs/howto/evaluate-media.md; `make media` does this. `make media ARGS=--quick` writes to out/media, of two seeds;
+`ARGS=--synthetic` writes there too, the tables under RFC 8593's synthetic coder."""
 
 from __future__ import annotations
 
@@ -68,12 +69,14 @@ def main() -> None:
     """Runs, draws and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two seeds instead of ten")
+    parser.add_argument("--synthetic", action="store_true", help="RFC 8593's synthetic coder; no figures")
     parser.add_argument("--jobs", type=int, default=None, help="processes (default: all cores)")
     given = parser.parse_args()
     seeds = 2 if given.quick else SEEDS
-    table = intervals(measure(seeds, given.jobs))
-    page, cells, *figures = (for_a_look(path, "media") if given.quick else path for path in (PAGE, CELLS, *FIGURES))
-    for figure, draw in zip(figures, FIGURES.values(), strict=True):
+    table = intervals(measure(seeds, given.jobs, synthetic=given.synthetic))
+    looks = given.quick or given.synthetic
+    page, cells, *figures = (for_a_look(path, "media") if looks else path for path in (PAGE, CELLS, *FIGURES))
+    for figure, draw in () if given.synthetic else zip(figures, FIGURES.values(), strict=True):
         save(draw(), figure, salt=figure.stem)
     write_cells(table.with_columns(about=pl.col("measure").replace_strict(MEASURES)), cells)
     replace(page, *MARKS, markdown(table, seeds))

@@ -313,6 +313,7 @@ fn any_source() -> impl Strategy<Value = serde_json::Value> {
         json!({ "name": "game", "direction": "client", "players": 3 }),
         json!({ "name": "surge", "pages": 3 }),
         json!({ "name": "video" }),
+        json!({ "name": "synthetic-video", "interval_spread": 1, "reaction": "0 s" }),
         json!({ "name": "voice" }),
         json!({ "name": "voice", "suppress_silence": true }),
     ])

@@ -3063,6 +3063,60 @@ class SurgeSource(Part):
     """Whether the user begins with a pause, so that many of them do not begin in step. Default true."""
 
 
+class VideoPause(Part):
+    """A time in which the camera is off."""
+
+    from_: Annotated[Span, Field(alias="from")]
+    """When it goes off, from the source's start on."""
+
+    to: Span
+    """When it is on again, from the source's start on."""
+
+
+class SyntheticVideoSource(Part):
+    """The synthetic video coder of RFC 8593 §5, which follows the directed rate: frames fluctuate, and an abrupt
+    change begins with a burst.
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["synthetic-video"] = "synthetic-video"
+    frame_rate: Number = 30.0
+    """Frames per second, 0.1 to 1000 (``FPS``; ``t0`` is one over it). Default 30."""
+
+    min_rate: BitRate = "150 kbit/s"
+    """The least rate of the coder, and the one before any is directed (``R_min``). Default 150 kbit/s."""
+
+    max_rate: BitRate = "1500 kbit/s"
+    """The largest rate of the coder (``R_max``). Default 1.5 Mbit/s."""
+
+    reaction: Span = "200 ms"
+    """For how long no further change of the rate is followed after one was, up to 10 s (``tau_v``). Default 200 ms."""
+
+    interval_spread: Number = 0.15
+    """Scale of the Laplacian deviation of intervals between frames, relative to the mean one, 0 to 1 (``SIGMA_t``);
+    the standard deviation is √2 times that. Default 0.15.
+    """
+
+    size_spread: Number = 0.15
+    """Scale of the Laplacian deviation of frames' sizes, relative to the mean size, 0 to 1 (``SIGMA_B``). Default
+    0.15.
+    """
+
+    burst_frames: Annotated[Whole, Field(ge=0)] = 8
+    """Frames of the burst after an abrupt change of the rate, 0 for none, at most 1000 (``K_d``). Default 8."""
+
+    burst_size: Bytes = "13500 B"
+    """Size of the first frame of a burst (``K_B``). Default 13.5 kB."""
+
+    abrupt: Number = 0.5
+    """A change of the rate by more than this part of it is abrupt, 0 to 100. The RFC names none. Default 0.5, as in
+    its authors' code.
+    """
+
+    pauses: Sequence[VideoPause] = ()
+    """Times without frames, in order. Default none."""
+
+
 class RateVideoControl(Part):
     """The rate that the flow's congestion control directs; before it has directed any, frames are coded at 31."""
 
@@ -3083,16 +3137,6 @@ class FixedVideoControl(Part):
 
 VideoControl: TypeAlias = Annotated[RateVideoControl | FixedVideoControl, Field(discriminator="name")]
 """What sets the quantiser."""
-
-
-class VideoPause(Part):
-    """A time in which the camera is off."""
-
-    from_: Annotated[Span, Field(alias="from")]
-    """When it goes off, from the source's start on."""
-
-    to: Span
-    """When it is on again, from the source's start on."""
 
 
 class VideoSource(Part):
@@ -3157,6 +3201,7 @@ Source: TypeAlias = Annotated[
     | GameSource
     | ReplaySource
     | SurgeSource
+    | SyntheticVideoSource
     | VideoSource
     | VoiceSource,
     Field(discriminator="name"),
@@ -3165,7 +3210,8 @@ Source: TypeAlias = Annotated[
 
 
 SourceOrName: TypeAlias = (
-    Literal["bulk", "on-off", "files", "datagrams", "game", "replay", "surge", "video", "voice"] | Source
+    Literal["bulk", "on-off", "files", "datagrams", "game", "replay", "surge", "synthetic-video", "video", "voice"]
+    | Source
 )
 """The bare name stands for the table with this name and every parameter at its default."""
 
@@ -4154,6 +4200,7 @@ __all__ = [
     "SurgeConnection",
     "SurgeSizes",
     "SurgeSource",
+    "SyntheticVideoSource",
     "Table2PacketPairSetpoint",
     "TablePredictor",
     "TableSchedule",

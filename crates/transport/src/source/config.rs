@@ -14,6 +14,7 @@ use super::on_off::OnOffConfig;
 use super::parts::SourceKind;
 use super::replay::ReplayConfig;
 use super::surge::SurgeConfig;
+use super::synthetic_video::SyntheticVideoConfig;
 use super::video::VideoConfig;
 use super::voice::VoiceConfig;
 
@@ -58,6 +59,9 @@ sources! {
     /// A user of the web: pages of files with heavy-tailed sizes, short pauses within pages and long ones between them
     /// (SURGE; Barford and Crovella 1998).
     Surge(SurgeConfig),
+    /// The synthetic video coder of RFC 8593 §5, which follows the directed rate: frames fluctuate, and an abrupt change begins
+    /// with a burst.
+    SyntheticVideo(SyntheticVideoConfig),
     /// A video coder, whose quantiser may follow the directed rate.
     Video(VideoConfig),
     /// A voice call of fixed quality.

@@ -18,6 +18,7 @@ mod parts;
 mod pushed;
 mod replay;
 mod surge;
+mod synthetic_video;
 mod video;
 mod voice;
 
@@ -33,6 +34,7 @@ pub use parts::{BoxedSource, Offer, Source, SourceKind};
 pub use pushed::Pushed;
 pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
 pub use surge::{Surge, SurgeConfig, SurgeConnection, SurgeSizes};
+pub use synthetic_video::{SyntheticVideo, SyntheticVideoConfig};
 pub use tailback_core::{Distribution, Quantity};
 pub use video::{Video, VideoConfig, VideoControl, VideoPause};
 pub use voice::{Voice, VoiceConfig};

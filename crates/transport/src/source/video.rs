@@ -65,6 +65,19 @@ pub struct VideoPause {
     pub to: Span,
 }
 
+/// Complains about pauses that are not in order, or empty.
+pub(super) fn check_pauses(pauses: &[VideoPause], checker: &mut Checker) {
+    let mut earliest = Span::ZERO;
+    for (index, pause) in pauses.iter().enumerate() {
+        let field = |end| format!("pauses[{index}].{end}");
+        let allowed = format_args!("at least {earliest}, where the pause before it ends");
+        checker.require(pause.from >= earliest, &field("from"), pause.from, allowed);
+        let allowed = format_args!("more than {}, where the pause begins", pause.from);
+        checker.require(pause.to > pause.from, &field("to"), pause.to, allowed);
+        earliest = pause.to;
+    }
+}
+
 /// A video coder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -143,15 +156,7 @@ impl SourceKind for VideoConfig {
                 control.require(quantiser(value), "quantiser", value, "1 to 31");
             }
         });
-        let mut earliest = Span::ZERO;
-        for (index, pause) in self.pauses.iter().enumerate() {
-            let field = |end| format!("pauses[{index}].{end}");
-            let allowed = format_args!("at least {earliest}, where the pause before it ends");
-            checker.require(pause.from >= earliest, &field("from"), pause.from, allowed);
-            let allowed = format_args!("more than {}, where the pause begins", pause.from);
-            checker.require(pause.to > pause.from, &field("to"), pause.to, allowed);
-            earliest = pause.to;
-        }
+        check_pauses(&self.pauses, checker);
     }
 
     fn build(&self) -> BoxedSource {
