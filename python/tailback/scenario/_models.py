@@ -3093,12 +3093,12 @@ class SyntheticVideoSource(Part):
     """For how long no further change of the rate is followed after one was, up to 10 s (``tau_v``). Default 200 ms."""
 
     interval_spread: Number = 0.15
-    """Scale of the Laplacian deviation of intervals between frames, relative to the mean one, 0 to 1 (``SIGMA_t``);
+    """Scale of the Laplacian deviation of intervals between frames, relative to the mean one, 0 to 1 (``SCALE_t``);
     the standard deviation is √2 times that. Default 0.15.
     """
 
     size_spread: Number = 0.15
-    """Scale of the Laplacian deviation of frames' sizes, relative to the mean size, 0 to 1 (``SIGMA_B``). Default
+    """Scale of the Laplacian deviation of frames' sizes, relative to the mean size, 0 to 1 (``SCALE_B``). Default
     0.15.
     """
 

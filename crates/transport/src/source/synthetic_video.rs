@@ -8,8 +8,8 @@
 //! | `R_min`, `R_max` (§5.4) | `min_rate`, `max_rate` | `R_v` is clipped to them |
 //! | `tau_v` (§5.1) | `reaction` | after a change of `R_v` was followed, no other is until `tau_v` has passed |
 //! | `FPS`, `t0 = 1/FPS` (§5.3) | `frame_rate` | |
-//! | `SIGMA_t` (§5.3) | `interval_spread` | interval `t0 (1 + Δ)`, Δ Laplacian around 0 with this scale, the interval not below 0 |
-//! | `SIGMA_B` (§5.3) | `size_spread` | size `B0 (1 + Δ)`, `B0 = R_v/(8 FPS)`, at least 1 byte |
+//! | `SCALE_t` (§5.3) | `interval_spread` | interval `t0 (1 + Δ)`, Δ Laplacian around 0 with this scale, the interval not below 0 |
+//! | `SCALE_B` (§5.3) | `size_spread` | size `B0 (1 + Δ)`, `B0 = R_v/(8 FPS)`, at least 1 byte |
 //! | `K_d`, `K_B` (§5.2) | `burst_frames`, `burst_size` | see below |
 //!
 //! The transient (§5.2) begins where an abrupt change is followed: one frame of `K_B`, then `K_d - 1` of
@@ -36,7 +36,7 @@ use super::video::{VideoPause, check_pauses};
 /// The least size of the frames after the large one of a burst, as a part of `B0`.
 const LEAST_OF_BURST: f64 = 0.2;
 
-/// The synthetic video coder of RFC 8593 §5. Names of the RFC stand at the fields; defaults are its example values.
+/// The synthetic video coder of RFC 8593 §5. Names of the RFC stand at the fields; defaults are the example values of its figure 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SyntheticVideoConfig {
@@ -48,10 +48,10 @@ pub struct SyntheticVideoConfig {
     pub max_rate: BitRate,
     /// For how long no further change of the rate is followed after one was, up to 10 s (`tau_v`). Default 200 ms.
     pub reaction: Span,
-    /// Scale of the Laplacian deviation of intervals between frames, relative to the mean one, 0 to 1 (`SIGMA_t`); the
+    /// Scale of the Laplacian deviation of intervals between frames, relative to the mean one, 0 to 1 (`SCALE_t`); the
     /// standard deviation is √2 times that. Default 0.15.
     pub interval_spread: f64,
-    /// Scale of the Laplacian deviation of frames' sizes, relative to the mean size, 0 to 1 (`SIGMA_B`). Default 0.15.
+    /// Scale of the Laplacian deviation of frames' sizes, relative to the mean size, 0 to 1 (`SCALE_B`). Default 0.15.
     pub size_spread: f64,
     /// Frames of the burst after an abrupt change of the rate, 0 for none, at most 1000 (`K_d`). Default 8.
     pub burst_frames: u32,
