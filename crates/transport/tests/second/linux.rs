@@ -196,7 +196,7 @@ proptest! {
         let chained = arrivals.into_iter().chain([(200_000, 0)]);
         for (gap, step) in chained {
             let comes = if began { now + gap * MICRO + 1 } else { now };
-            while let Some(due) = linux.timer().into_iter().chain(ours.wait.map(|due| due.as_nanos())).min()
+            while let Some(due) = linux.timer().into_iter().chain(ours.wait.map(Time::as_nanos)).min()
                 && due < comes
             {
                 if linux.timer() == Some(due) {
