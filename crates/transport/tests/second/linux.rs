@@ -1,5 +1,6 @@
-//! When a Linux receiver acknowledges, and what it tells, written anew from the rules of Linux's source (6.18: `tcp_data_queue`,
-//! `tcp_sack_new_ofo_skb`, `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`), in full segments. The receive window neither grows nor fills.
+//! When a Linux receiver acknowledges, and what it tells, written anew from the rules of Linux's source (`tcp_data_queue`,
+//! `tcp_sack_new_ofo_skb`, `__tcp_ack_snd_check`; `tcp_cleanup_rbuf` and delayed acknowledgements mostly from memory), by somebody
+//! who had read ours, in full segments. The receive window neither grows nor fills.
 //! Ours says so of itself, and differs by choice: quick acknowledgements at the start, behind a pause and behind what came
 //! before are not modelled, a delayed acknowledgement always waits 40 ms, and more than four ranges are remembered.
 
