@@ -143,6 +143,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     /// The window in force, the smaller of the controller's and the configured limit; `None` without any.
+    /// Where recovery reduces in proportion, it is the threshold meanwhile, and more may be in the network.
     pub fn window(&self) -> Option<Bytes> {
         (self.steering.window != u64::MAX).then_some(Bytes::new(self.steering.window))
     }
