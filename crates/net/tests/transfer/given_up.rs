@@ -24,7 +24,8 @@ fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
                 "only its short signs of life come; longer packets are lost on the way there or on the way back",
             ),
         ] {
-            let treatment = Treatment { short_after: 400, short_to, ..Treatment::default() };
+            // So early that slow start cannot have had the whole file on its way by then, which would then arrive.
+            let treatment = Treatment { short_after: 100, short_to, ..Treatment::default() };
             scope.spawn(move || unanswered("cubic", treatment, why));
         }
     });
