@@ -134,8 +134,8 @@ def _capacity(result: tb.Result) -> dict[str, float]:
         "delay_fast": fast["delay"],
         "delay_slow": slow["delay"],
     }
-    read = {name: float(values.mean()) for name, values in means.items()}  # type: ignore[arg-type]  # Numbers.
-    return read | {"longest": float(slow["longest"].max())}  # type: ignore[arg-type]  # Numbers.
+    read = {name: float(values.mean()) for name, values in means.items()}  # type: ignore[arg-type]  # polars tells no type; columns of numbers.
+    return read | {"longest": float(slow["longest"].max())}  # type: ignore[arg-type]  # polars tells no type; columns of numbers.
 
 
 def _quick(result: tb.Result) -> dict[str, float]:

@@ -148,7 +148,7 @@ def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
     assert shipping.digest({"aimd"}) != ""
     first = base.sweep(scheme=[Aimd.scheme()], seeds=1, cache=tmp_path, jobs=1)
     changed = type("Aimd", (Aimd,), {"__module__": __name__, "directive": lambda _: tb.Directive(window=5000.0)})
-    again = base.sweep(scheme=[changed.scheme()], seeds=1, cache=tmp_path, jobs=1)  # type: ignore[attr-defined]  # Of a made class.
+    again = base.sweep(scheme=[changed.scheme()], seeds=1, cache=tmp_path, jobs=1)  # type: ignore[attr-defined]  # The class is made at run time.
     tb.register(Aimd)
     assert first.table["hash"][0] != again.table["hash"][0]
 

@@ -90,7 +90,7 @@ def test_negative_windows_name_the_line(base: tb.Scenario, tmp_path: Path) -> No
 def test_wrong_answers_name_the_method(base: tb.Scenario) -> None:
     class Number(Aimd):
         def directive(self) -> tb.Directive:
-            return 3000.0  # type: ignore[return-value]  # The slip.
+            return 3000.0  # type: ignore[return-value]  # The wrong type is what is tested.
 
     with pytest.raises(tb.PartError, match=r"Number.directive \(.*test_failing.py, line \d+\): 3000.0 is not allowed"):
         base.replace(scheme=Number.scheme()).run()

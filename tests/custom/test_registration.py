@@ -27,7 +27,7 @@ def test_types_of_reports_are_checked_on_registration() -> None:
 
     with pytest.raises(tb.PartError, match=r"Wordy.said: <class 'str'> cannot travel"):
         Talking.scheme()
-    Talks.Report = list  # type: ignore[assignment]  # The slip.
+    Talks.Report = list  # type: ignore[assignment]  # The wrong type is what is tested.
     with pytest.raises(tb.PartError, match="list: cannot be a type of reports"):
         Talking.scheme()
 
@@ -59,7 +59,7 @@ def test_classes_are_checked_on_registration() -> None:
         tb.register(Lacking)
 
     class Wrong(Aimd):
-        def on_timer(self, now: float) -> None:  # type: ignore[override]  # The slip.
+        def on_timer(self, now: float) -> None:  # type: ignore[override]  # The wrong call is what is tested.
             del now
 
     with pytest.raises(tb.PartError, match=r"line \d+\): on_timer.* expected on_timer\(self, now, cx\)"):

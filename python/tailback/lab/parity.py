@@ -140,7 +140,7 @@ def compare(
         more: so many further runs with real packets are made at most in place of those that do not count.
         simulations: how many simulated runs; they cost little, so that the difference's interval is that of the real runs.
         hosts: what hosts take from a packet's arrival to what they send because of it, in the simulator, which has no threads.
-            Flows of equal packets lock in phase, and some ten microseconds decide how. Without, simulated hosts take what those
+            Flows of equal packets lock in phase, and tens of microseconds decide how. Without, simulated hosts take what those
             of the runs with real packets took, by the router's log: each simulated run what one of them did. Where the log cannot
             tell (other topologies than dumbbells and parking lots, faster links than 66 Mbit/s, long runs), and of several
             that are given, those of the nearest rate; none where empty.

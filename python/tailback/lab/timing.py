@@ -75,7 +75,8 @@ def hosts_of(result: Result, setup: Setup, usual: Sequence[Hosts]) -> Hosts:
     in the same way. Where that is not known either, and for the kernel's flows, it takes what is ``usual`` beside the nearest
     rate.
     """
-    beside = nearest(usual, rate_of(json.loads(setup.scenario)))
+    bottleneck = rate_of(json.loads(setup.scenario))
+    beside = nearest(usual, bottleneck)
     groups = {}
     for group, hosts, flows in _with_hosts(result, setup):
         name, is_kernel = group["name"], group["name"] in setup.kernel
@@ -86,7 +87,7 @@ def hosts_of(result: Result, setup: Setup, usual: Sequence[Hosts]) -> Hosts:
         if _is_jittered(group):
             found["sender"] = []
         groups[name] = _times(found, beside.kernel if is_kernel else beside.ours, is_kernel=is_kernel)
-    return replace(beside, rate=rate_of(json.loads(setup.scenario)), groups=groups)
+    return replace(beside, rate=bottleneck, groups=groups)
 
 
 def _times(found: Mapping[str, list[Times]], usual: HostTimes, *, is_kernel: bool) -> HostTimes:

@@ -129,6 +129,17 @@ impl Own {
             _ => None,
         }
     }
+
+    /// What ranges are helped by, where losses are found so.
+    #[inline]
+    fn ranges(&self) -> Option<&Ranges> {
+        if let Self::Ranges(ranges) = self { Some(ranges) } else { None }
+    }
+
+    #[inline]
+    fn ranges_mut(&mut self) -> Option<&mut Ranges> {
+        if let Self::Ranges(ranges) = self { Some(ranges) } else { None }
+    }
 }
 
 const NONE: u64 = u64::MAX;

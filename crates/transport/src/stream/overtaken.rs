@@ -32,20 +32,14 @@ pub(super) struct Overtaken {
 const FEW: usize = 64;
 
 fn overtaken_of(own: &mut Option<Box<Own>>) -> Option<&mut Overtaken> {
-    match own.as_deref_mut() {
-        Some(Own::Ranges(ranges)) => ranges.overtaken.as_mut(),
-        _ => None,
-    }
+    own.as_deref_mut()?.ranges_mut()?.overtaken.as_mut()
 }
 
 impl LossRecovery {
     /// What is known of retransmissions under way, where lost ones are found here.
     #[inline]
     pub(super) fn overtaken(&self) -> Option<&Overtaken> {
-        match self.own.as_deref() {
-            Some(Own::Ranges(ranges)) => ranges.overtaken.as_ref(),
-            _ => None,
-        }
+        self.own.as_deref()?.ranges()?.overtaken.as_ref()
     }
 
     /// A retransmission leaves, where lost ones are found here. At most twice as many are remembered as segments are

@@ -75,20 +75,14 @@ impl Proportional {
 }
 
 fn proportional_of(own: &mut Option<Box<Own>>) -> Option<&mut Proportional> {
-    match own.as_deref_mut() {
-        Some(Own::Ranges(ranges)) => ranges.proportional.as_mut(),
-        _ => None,
-    }
+    own.as_deref_mut()?.ranges_mut()?.proportional.as_mut()
 }
 
 impl LossRecovery {
     /// The account, where there is one.
     #[inline]
     pub(super) fn proportional(&self) -> Option<&Proportional> {
-        match self.own.as_deref() {
-            Some(Own::Ranges(ranges)) => ranges.proportional.as_ref(),
-            _ => None,
-        }
+        self.own.as_deref()?.ranges()?.proportional.as_ref()
     }
 
     /// An episode begins.
