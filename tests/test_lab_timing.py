@@ -14,6 +14,7 @@ from tailback.lab import Setup
 from tailback.lab.hosts import IDEAL, MEASURED, Hosts, HostTimes, take_time
 from tailback.lab.parity import compare, figures, simulate
 from tailback.lab.timing import as_data, can_be_told, from_data, hosts_of, with_log, without_log
+from tailback.units import number
 
 LOOSE = "10 s, 60 s"
 """A budget that a machine with other work keeps, too."""
@@ -68,19 +69,34 @@ def test_each_group_takes_what_its_own_hosts_took() -> None:
 
 
 def test_an_end_with_a_clock_of_its_own_takes_what_the_other_end_takes() -> None:
-    jitter = {"transport": {"segment_size": "1500 B", "send_jitter": "50 us"}}
     setup = _setup(
         tb.flows(1, "bbr1", name="paced", **SIZE),
-        tb.flows(1, "cubic", name="jittered", **jitter),
+        tb.flows(1, "copa", name="both", **_jittered("600 us")),
+        tb.flows(1, "cubic", name="short", **_jittered("50 us")),
         tb.flows(1, "bbr1", name="kernel", **SIZE, receiver={"ack_every": 2}),
         kernel={"kernel": "bbr"},
     )
-    told = _told(setup, {"paced": OURS, "jittered": OURS, "kernel": KERNEL})
-    for name in ("paced", "jittered"):
+    told = _told(setup, {"paced": OURS, "both": OURS, "short": OURS, "kernel": KERNEL})
+    for name in ("paced", "both", "short"):
         assert told.groups[name].sender == told.groups[name].receiver
         assert _close(told.groups[name].receiver, OURS.receiver), name
     assert told.groups["kernel"].sender == USUAL.kernel.sender, "of a sender of the kernel's its receiver says nothing"
     assert _close(told.groups["kernel"].reading, KERNEL.reading)
+
+
+@pytest.mark.parametrize(("rate", "jitter"), [("20 Mbit/s", "600 us"), ("50 Mbit/s", "240 us")])
+@pytest.mark.parametrize("scheme", ["reno", "cubic", "vegas"])
+def test_what_a_sender_takes_is_told_beside_its_jitter(scheme: str, rate: str, jitter: str) -> None:
+    flows = [tb.flows(1, scheme, name="a", **_jittered(jitter)), tb.flows(1, "cubic", name="b", **SIZE)]
+    chance = 3e-6 + number(jitter) / 100
+    for sender in (OURS.sender, (20e-6, 30e-6)):
+        told = _told(_setup(*flows, rate=rate, duration="15 s"), {"a": replace(OURS, sender=sender), "b": OURS})
+        assert np.mean(told.groups["a"].sender) == pytest.approx(np.mean(sender), abs=chance)
+        assert _close(told.groups["a"].receiver, OURS.receiver)
+
+
+def _jittered(time: str) -> dict[str, Any]:
+    return {"transport": {"segment_size": "1500 B", "send_jitter": time}}
 
 
 def test_what_a_log_tells_too_little_of_is_as_usual() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,6 +39,12 @@ KEPT: Final = 20
 ANSWERED: Final = 0.75
 """An end sends by a clock of its own, as one that is paced, if a smaller part of its packets leaves within ``LONGEST`` of an
 arrival. What such an end takes cannot be told from when its packets leave."""
+_MIDDLE: Final = (0.2, 0.7)
+"""Below, a thread has not woken up for some of the shortest times; above, most have been cut off by the next arrival."""
+_NEIGHBOURS: Final = 15
+"""Among so many arrivals in a row is one after which no departure waits for its jitter."""
+_STRAIGHT: Final = 0.1
+"""The line of an end's jitter may be bent by so much of the jitter; of an end with a clock of its own it is bent more."""
 _FASTEST: Final = FULL * 8 / 120e-6
 """bit/s. Packets of faster links come so close together that nobody knows which of them an answer belongs to."""
 _LOGGED: Final = 400_000
@@ -73,20 +80,25 @@ def hosts_of(result: Result, setup: Setup, usual: Sequence[Hosts]) -> Hosts:
 
     An end that the log tells too little of takes what the other end of its flow takes, where the flow is ours; both wake a thread
     in the same way. Where that is not known either, and for the kernel's flows, it takes what is ``usual`` beside the nearest
-    rate.
+    rate. Of a sender with jitter the log tells only the mean, so it takes what its receiver does, longer or shorter by a factor.
     """
     bottleneck = rate_of(json.loads(setup.scenario))
     beside = nearest(usual, bottleneck)
     groups = {}
     for group, hosts, flows in _with_hosts(result, setup):
         name, is_kernel = group["name"], group["name"] in setup.kernel
+        jitter = number(group.get("transport", {}).get("send_jitter", "0 s"))
         found: dict[str, list[Times]] = {end: [] for end in ENDS}
+        beyond = []
         for index, flow in zip(hosts, flows, strict=True):
             for end, times in both_ends(result, flow, index, is_read=is_kernel, least=ANSWERED).items():
                 found[end].append(times)
-        if _is_jittered(group):
+            beyond += [beyond_jitter(result, flow, index, jitter)] if jitter and not _is_paced(result, flow) else []
+        if jitter:
             found["sender"] = []
-        groups[name] = _times(found, beside.kernel if is_kernel else beside.ours, is_kernel=is_kernel)
+        times = _times(found, beside.kernel if is_kernel else beside.ours, is_kernel=is_kernel)
+        means = [mean for mean in beyond if mean is not None]
+        groups[name] = replace(times, sender=_of_mean(times.sender, fmean(means))) if means else times
     return replace(beside, rate=bottleneck, groups=groups)
 
 
@@ -98,8 +110,14 @@ def _times(found: Mapping[str, list[Times]], usual: HostTimes, *, is_kernel: boo
     return replace(usual, **told)
 
 
-def _is_jittered(group: Mapping[str, Any]) -> bool:
-    return number(group.get("transport", {}).get("send_jitter", "0 s")) > 0.0
+def _is_paced(result: Result, flow: str) -> bool:
+    rates = result.flow_series.filter(pl.col("flow").cast(pl.String) == flow)["directed_rate"]
+    return rates.null_count() < len(rates)
+
+
+def _of_mean(times: tuple[float, ...], mean: float) -> tuple[float, ...]:
+    """The same times, longer or shorter by one factor, so that they have this mean."""
+    return tuple(round(time * mean / fmean(times), 7) for time in times)
 
 
 def _with_hosts(result: Result, setup: Setup) -> Iterator[tuple[Mapping[str, Any], list[int], list[str]]]:
@@ -134,6 +152,45 @@ def both_ends(result: Result, flow: str, index: int, *, is_read: bool, least: fl
             if len(answers) >= least * len(times):
                 ends[end] = answers
     return ends
+
+
+def beyond_jitter(result: Result, flow: str, index: int, jitter: float) -> float | None:
+    """What a flow's sender takes on average beside its jitter, in seconds, or nothing where the log does not tell it.
+
+    Each departure waits for a time that is equally likely from zero to ``jitter``, so the time x from an arrival to its departure
+    is shorter for a part (x - mean) / jitter of all. Only arrivals count for which no departure of before is due, and which tell
+    of no hole. Some have no departure before the next arrival, so the parts are those of Kaplan and Meier (1958).
+
+    Our endpoints count from the kernel's stamp of an arrival, so that a departure is late by a timer's lateness, and not by the
+    time that a thread takes to wake up, unless the jitter is shorter than that.
+    """
+    before, after = _links(result, f"s{index}")
+    offered = _offered(result, flow, before, is_data=False)
+    left = _offered(result, flow, after, is_data=True)["time"].to_numpy()
+    arrived, is_larger = _at_end(offered, result, before), (offered["size"] > offered["size"].min()).to_numpy()
+    if len(arrived) < 2 or not len(left):
+        return None
+    place = np.searchsorted(left, arrived)
+    taken = left[np.minimum(place, len(left) - 1)][:-1] - arrived[:-1]
+    until_next = np.diff(arrived)
+    departed = np.diff(place)
+    lets_go = ~is_larger[:-1] & ((departed > 0) | (until_next < jitter + LONGEST))
+    more = np.cumsum(np.where(lets_go, 1 - departed, 0))
+    # What the window has kept from leaving does not wait; now and then nothing does.
+    least = pl.Series(more).rolling_min(_NEIGHBOURS, min_samples=1, center=True).to_numpy()
+    waiting = more - least
+    is_answered = departed > 0
+    counts = lets_go & (np.concatenate([[1], waiting[:-1]]) == 0)
+    times, is_seen = np.minimum(taken, until_next)[counts], is_answered[counts]
+    if np.count_nonzero(is_seen) < KEPT:
+        return None
+    order = np.argsort(times, kind="stable")
+    at_risk = np.arange(len(times), 0, -1)
+    part = 1.0 - np.cumprod(1.0 - is_seen[order] / at_risk)
+    middle = (part > _MIDDLE[0]) & (part < _MIDDLE[1])
+    beyond = times[order][middle] - jitter * part[middle]
+    mean = float(np.median(beyond)) if beyond.size else 0.0
+    return mean if 0.0 < mean < LONGEST and np.ptp(beyond) < _STRAIGHT * jitter else None
 
 
 def _links(result: Result, host: str) -> tuple[str, str]:
