@@ -1,6 +1,7 @@
-"""Runs the standard dumbbells in both worlds and measures the router, and writes what came out into docs/parity.md; `make parity`
-does this, in about an hour. With --only the other parts of the page stay as they are. With --virtual real packets go through
-a virtual machine whose clock counts instructions (tools/on-virtual-time), which takes hours, and into tables of their own."""
+"""Runs the standard dumbbells in both worlds and measures the router, and writes what came out into docs/parity.md and
+docs/parity-experiments.md; `make parity` does this, in about an hour. With --only the other parts of the pages stay as they are.
+With --virtual real packets go through a virtual machine whose clock counts instructions (tools/on-virtual-time), which takes
+hours, and into tables of their own."""
 
 import argparse
 import json
@@ -28,6 +29,7 @@ from tools.parity_cells import Cell, cells
 from tools.parity_reasons import reasons
 
 PAGE = DOCS / "parity.md"
+EXPERIMENTS = DOCS / "parity-experiments.md"
 VIRTUAL = "tools/on-virtual-time"
 Data = dict[str, Any]
 """What was measured, as JSON has it."""
@@ -318,15 +320,15 @@ def main() -> None:
             subprocess.run([*apart, *words, "--runs", str(given.runs), "--cells", given.cells], check=True)
         _write(f"matrix, {where}", matrix_page(matrix(kept)))
     if given.only in {None, "reasons"}:
-        _write(f"reasons, {where}", reasons(kept))
+        _write(f"reasons, {where}", reasons(kept), EXPERIMENTS)
     if given.only in {None, "router"}:
         found = router_on_virtual_time(given.profile, kept) if given.virtual else router(given.profile)
         _write(f"router, {where}", found)
 
 
-def _write(part: str, text: str) -> None:
+def _write(part: str, text: str, page: Path = PAGE) -> None:
     end = part.removesuffix(", ")
-    pages.replace(PAGE, f"<!-- {part}written by make parity -->", f"<!-- end of the {end} -->", text)
+    pages.replace(page, f"<!-- {part}written by make parity -->", f"<!-- end of the {end} -->", text)
 
 
 if __name__ == "__main__":
