@@ -4,6 +4,7 @@ argument and what is allowed. Values in scenarios are tested in ``test_refusals.
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType, MethodType
@@ -71,6 +72,13 @@ def test_an_argument_that_there_is_none_of_is_named(name: str, call: Callable[..
     with pytest.raises(tb.ArgumentError, match=r"nonesuch: no such argument; expected .+") as caught:
         call(nonesuch=1)
     assert isinstance(caught.value, TypeError), "as other functions of Python tell it"
+
+
+@pytest.mark.parametrize("home", [analysis, lrd, capture, plot, metrics], ids=lambda home: home.__name__)
+def test_functions_can_go_to_other_processes(home: Any) -> None:
+    """What a package exports is the same object as what its module defines: by that name the other process finds it."""
+    for name, call in _functions(home, _public(home)):
+        assert pickle.loads(pickle.dumps(call)) is call, name
 
 
 @pytest.fixture(scope="module")

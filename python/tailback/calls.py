@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
@@ -46,14 +46,6 @@ def told_methods(cls: C) -> C:
             elif isinstance(thing, classmethod) and not name.startswith("_"):
                 setattr(cls, name, classmethod(told(thing.__func__)))
     return cls
-
-
-def told_functions(namespace: dict[str, Any], names: Iterable[str] = ()) -> None:
-    """The same for functions of a module, by its ``globals()``: those that are named, or all public ones that it defines."""
-    for name, thing in list(namespace.items()):
-        is_own = not name.startswith("_") and getattr(thing, "__module__", "") == namespace["__name__"]
-        if isinstance(thing, FunctionType) and (name in names or (is_own and not names)):
-            namespace[name] = told(thing)
 
 
 def _slips(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

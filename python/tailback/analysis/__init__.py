@@ -8,7 +8,6 @@ from tailback.analysis.confidence import Interval, batch_means, mean_interval, p
 from tailback.analysis.fairness import epsilon_fairness, jain, product_measure
 from tailback.analysis.queueing import MD1, MG1, MM1n, md1, mg1, mm1n, penalised_throughput
 from tailback.analysis.tcp import pftk, pftk_simple, square_root, tcp_friendly_rate
-from tailback.calls import told_functions
 
 __all__ = [
     "MD1",
@@ -30,5 +29,3 @@ __all__ = [
     "square_root",
     "tcp_friendly_rate",
 ]
-
-told_functions(globals(), __all__)

@@ -1,9 +1,6 @@
 """Figures: vector by default, fit for print, readable in grey. matplotlib is imported only when this is."""
 
-from tailback.calls import told_functions
 from tailback.plot.accessor import Plots
 from tailback.plot.style import figure, save, style
 
 __all__ = ["Plots", "figure", "save", "style"]
-
-told_functions(globals(), __all__)

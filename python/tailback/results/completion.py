@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tailback.calls import told_functions
+from tailback.calls import told
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
 
+@told
 def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -> pl.DataFrame:
     """Per group of flows, the number, mean and percentiles of the seconds from a message's beginning at its sender until
     its sender knows that all of it has arrived (RFC 5166 §2.1.2: per-connection transfer time), over messages that began
@@ -29,6 +30,7 @@ def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -
     )
 
 
+@told
 def slowdown(result: Result) -> pl.DataFrame:
     """The messages that began from ``warm_up`` on with ``slowdown``: completion time over the least possible on the empty
     path, one round trip of propagation and the transmission of the message at the bottleneck's rate (Alizadeh et al. 2013,
@@ -39,6 +41,7 @@ def slowdown(result: Result) -> pl.DataFrame:
     return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip")
 
 
+@told
 def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     """Median and 95th percentile of completion times by size of message, in ``bins`` steps of equal ratio, over messages that
     began from ``warm_up`` on."""
@@ -56,6 +59,3 @@ def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     )
     middle = pl.Series("size", np.sqrt(edges[:-1] * edges[1:]))
     return grouped.sort("step").with_columns(middle.gather(grouped.sort("step")["step"])).drop("step")
-
-
-told_functions(globals())

@@ -23,7 +23,6 @@ from tailback.analysis.lrd.time_scales import by_time_scale
 from tailback.analysis.lrd.trace import Trace, read_trace
 from tailback.analysis.lrd.variance_time import variance_time
 from tailback.analysis.lrd.wavelet import wavelet
-from tailback.calls import told_functions
 
 __all__ = [
     "Estimate",
@@ -51,5 +50,3 @@ __all__ = [
     "variance_time",
     "wavelet",
 ]
-
-told_functions(globals(), __all__)

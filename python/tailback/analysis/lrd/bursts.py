@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailback.analysis.lrd.estimate import Floats
+from tailback.calls import told
 from tailback.errors import refused
 
 
+@told
 def hurst_of(alpha: float) -> float:
     """H = (3 - alpha) / 2 of bursts with this shape, and 1/2 for a shape of 2 and more."""
     return max(0.5, 0.5 * (3.0 - alpha))
@@ -26,6 +28,7 @@ def pareto(alpha: float, mean: float, count: int | tuple[int, ...], rng: np.rand
     return made
 
 
+@told
 def on_off(
     alpha: float,
     samples: int,
@@ -50,6 +53,7 @@ def on_off(
     return np.asarray(_filled(volume, samples))
 
 
+@told
 def m_g_infinity(
     alpha: float, samples: int, rng: np.random.Generator, *, arrivals: float = 2.0, mean: float = 10.0
 ) -> Floats:

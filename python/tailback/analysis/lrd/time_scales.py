@@ -15,9 +15,11 @@ from tailback.analysis.confidence import mean_interval
 from tailback.analysis.lrd.estimate import checked
 from tailback.analysis.lrd.levels import LEVELS, Quantiser
 from tailback.analysis.lrd.prediction import predict
+from tailback.calls import told
 from tailback.errors import ArgumentError
 
 
+@told
 def by_time_scale(
     series: ArrayLike,
     bin: float,
