@@ -15,7 +15,7 @@ import pytest
 import tailback as tb
 from tailback import analysis, capture, plot, units
 from tailback.analysis import lrd
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.plot.accessor import Plots
 from tailback.plot.runs import RunPlots
 from tailback.results import completion, dynamics, fairness, losses, metrics
@@ -108,7 +108,7 @@ def test_the_nearest_name_comes_first(base: Any) -> None:
 
 
 def test_a_mistake_within_a_function_stays_what_it_is() -> None:
-    @told
+    @checked_call
     def broken(count: Any) -> str:
         return "a" + str.join(", ", count)
 

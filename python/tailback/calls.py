@@ -1,5 +1,5 @@
-"""Calls of public functions whose arguments have names that there are none of, or are missing: told as wrong values are. What the
-values may be is each function's own business."""
+"""Calls of public functions whose arguments have names that there are none of, or are missing: one clear error, as for wrong
+values. What the values may be is each function's own business."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KE
 _FURTHER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def told(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a function tell everything that is wrong with a call of it. Calls that are right cost what they did."""
+def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose wrong calls are one error that names all that is wrong. Right calls are not looked at."""
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -35,16 +35,16 @@ def told(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-def told_methods(cls: C) -> C:
-    """A class whose public methods are :func:`told`, those that it inherits from its own package too."""
+def checked_methods(cls: C) -> C:
+    """A class whose public methods are checked by :func:`checked_call`, those that it inherits from its own package too."""
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] != __name__.partition(".")[0]:
             continue
         for name, thing in list(vars(base).items()):
             if isinstance(thing, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, told(thing))
+                setattr(cls, name, checked_call(thing))
             elif isinstance(thing, classmethod) and not name.startswith("_"):
-                setattr(cls, name, classmethod(told(thing.__func__)))
+                setattr(cls, name, classmethod(checked_call(thing.__func__)))
     return cls
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import StorageError
 from tailback.results.files import path_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
-@told
+@checked_call
 def load(folder: str | Path, *, trust: bool = False) -> Result | Runs:
     """The result or the sweep that was saved in a folder, in this version or an earlier one.
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 
@@ -50,7 +50,7 @@ def student_t(freedom: int, level: float) -> float:
     return float(stdtrit(freedom, 0.5 + level / 2.0))
 
 
-@told
+@checked_call
 def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of independent samples, one per seed.
 
@@ -73,7 +73,7 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, student_t(values.size - 1, level) * error, level, int(values.size))
 
 
-@told
+@checked_call
 def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of ``first - second``, sample by sample.
 
@@ -115,7 +115,7 @@ def _quantile(freedom: float, level: float) -> float:
     return float(stdtrit(freedom, 0.5 + level / 2.0))
 
 
-@told
+@checked_call
 def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> Interval:
     """An interval for the mean of one long, correlated series, by non-overlapping batch means.
 

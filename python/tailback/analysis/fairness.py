@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 
@@ -19,7 +19,7 @@ def _rates(rates: ArrayLike) -> NDArray[np.float64]:
     return values
 
 
-@told
+@checked_call
 def jain(rates: ArrayLike) -> float:
     """Jain's index, ``(sum x)**2 / (n sum x**2)``: 1 when all are equal, 1/n when one has everything.
 
@@ -33,7 +33,7 @@ def jain(rates: ArrayLike) -> float:
     return float(shares.sum() ** 2 / (shares.size * (shares**2).sum()))
 
 
-@told
+@checked_call
 def epsilon_fairness(rates: ArrayLike) -> float:
     """The smallest epsilon for which the shares are epsilon-fair: ``1 - min / max``; 0 is perfectly fair."""
     values = _rates(rates)
@@ -41,7 +41,7 @@ def epsilon_fairness(rates: ArrayLike) -> float:
     return 0.0 if top == 0.0 else 1.0 - float(values.min()) / top
 
 
-@told
+@checked_call
 def product_measure(rates: ArrayLike) -> float:
     """The geometric mean of the rates: the product measure of RFC 5166 §2.3, brought back to the rates' unit."""
     values = _rates(rates)

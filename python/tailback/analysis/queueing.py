@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ class MM1n:
     """Mean number in the system, waiting and in service."""
 
 
-@told
+@checked_call
 def mm1n(load: ArrayLike, n: int) -> MM1n:
     """The M/M/1/n queue: Poisson arrivals, exponential service, room for ``n`` packets *including* the one in service.
 
@@ -60,7 +60,7 @@ def mm1n(load: ArrayLike, n: int) -> MM1n:
     return MM1n(load=rho, loss=loss, throughput=busy, in_system=probability @ states)
 
 
-@told
+@checked_call
 def penalised_throughput(throughput: ArrayLike, loss: ArrayLike, k: float) -> Floats:
     """Throughput with a polynomial penalty for loss: ``(1 - loss)**k * throughput``.
 
@@ -88,7 +88,7 @@ MD1 = MG1
 """The M/D/1 queue has the same figures."""
 
 
-@told
+@checked_call
 def mg1(load: float, squared_variation: float) -> MG1:
     """The M/G/1 queue by the Pollaczek-Khinchine formula.
 
@@ -108,7 +108,7 @@ def mg1(load: float, squared_variation: float) -> MG1:
     return MG1(load=load, waiting=load * delay, in_system=load + load * delay, delay=delay)
 
 
-@told
+@checked_call
 def md1(load: float) -> MD1:
     """The M/D/1 queue: Poisson arrivals of packets of one size on a link of constant rate."""
     return mg1(load, 0.0)

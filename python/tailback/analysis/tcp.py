@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ def _loss(loss: ArrayLike) -> Floats:
     return p
 
 
-@told
+@checked_call
 def square_root(loss: ArrayLike, rtt: float, packet: float, *, acked: float = 1.0) -> Floats:
     """The square-root law of Mathis, Semke, Mahdavi and Ott (1997): ``packet / rtt * sqrt(3 / (2 acked loss))``.
 
@@ -37,7 +37,7 @@ def square_root(loss: ArrayLike, rtt: float, packet: float, *, acked: float = 1.
     return np.asarray(8.0 * packet / rtt * np.sqrt(1.5 / (acked * p)), dtype=np.float64)
 
 
-@told
+@checked_call
 def pftk_simple(loss: ArrayLike, rtt: float, packet: float, *, rto: float, acked: float = 1.0) -> Floats:
     """The approximate model of Padhye, Firoiu, Towsley and Kurose (1998), Eq. (33), without a window limit.
 
@@ -53,7 +53,7 @@ def pftk_simple(loss: ArrayLike, rtt: float, packet: float, *, rto: float, acked
     return np.asarray(8.0 * packet / (rtt * np.sqrt(2.0 * acked * p / 3.0) + timeouts), dtype=np.float64)
 
 
-@told
+@checked_call
 def pftk(
     loss: ArrayLike,
     rtt: float,
@@ -91,7 +91,7 @@ def pftk(
     return np.asarray(8.0 * packet * packets / seconds, dtype=np.float64)
 
 
-@told
+@checked_call
 def tcp_friendly_rate(loss: ArrayLike, rtt: float, packet: float) -> Floats:
     """The TCP-friendly rate of Widmer, Mauve and Damm's probabilistic congestion control, Eq. (1).
 

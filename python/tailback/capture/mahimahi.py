@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError, StorageError, refused
 from tailback.results.files import path_of, write_file
 
@@ -21,7 +21,7 @@ OPPORTUNITY = 1500
 """Bytes per opportunity, as Mahimahi's manual says (its code uses 1504)."""
 
 
-@told
+@checked_call
 def write_mahimahi(path: str | Path, milliseconds: ArrayLike) -> Path:
     """Writes a trace.
 
@@ -49,7 +49,7 @@ def _is_whole(time: object) -> bool:
     return isinstance(time, float) and time.is_integer()
 
 
-@told
+@checked_call
 def constant_rate(rate: float, seconds: float = 1.0, opportunity: int = OPPORTUNITY) -> NDArray[np.int64]:
     """The opportunities of a constant rate in bit/s; exact over the whole trace, not over each millisecond.
 
@@ -62,7 +62,7 @@ def constant_rate(rate: float, seconds: float = 1.0, opportunity: int = OPPORTUN
     return delivery_trace(np.full(max(round(seconds * 1000), 1), rate * 1e-3 / 8.0), 1e-3, opportunity)
 
 
-@told
+@checked_call
 def delivery_trace(volumes: ArrayLike, width: float, opportunity: int = OPPORTUNITY) -> NDArray[np.int64]:
     """The opportunities of a link that could deliver so many bytes in each bin of ``width`` seconds, evenly spread
     within the bin. What is left of an opportunity at a bin's end goes to the next.

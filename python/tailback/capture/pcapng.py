@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback import _core
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import StorageError, one_of
 from tailback.results.files import path_of, write_file
 from tailback.units import number
@@ -37,7 +37,7 @@ _BLOCK = 72  # Every packet block has this length: 28 of head, 40 of headers (or
 _POINTS = ("senders", "receivers")
 
 
-@told
+@checked_call
 def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow: str | None = None) -> Path:
     """Writes the packets of a run that recorded them (``record.packets``).
 

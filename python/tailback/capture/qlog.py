@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.capture.pcapng import seen_at
 from tailback.results.columns import RECORDED
 from tailback.results.files import path_of, write_file
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VERSION = "0.3"
 
 
-@told
+@checked_call
 def write_qlog(result: Result, path: str | Path, flow: str) -> Path:
     """Writes a flow's state: congestion window, bytes in flight, round trip times and pacing rate, one event per bin in
     which one changed; also packets sent, acknowledged and lost where ``record.packets`` was on.

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from tailback import _core
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
 from tailback.custom.reports import report_reader
 from tailback.custom.settings import complaint, plain
@@ -32,7 +32,7 @@ _CALL = re.compile(r"(\w+)\.(\w+)\(\) (?:got an unexpected keyword argument '(\w
 """What PyO3 says of a call with other arguments than there are."""
 
 
-@told
+@checked_call
 def register(part: Part) -> Part:
     """Makes a part known to scenarios in this process, under its name; also good as a decorator.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from tailback.calls import told_methods
+from tailback.calls import checked_methods
 from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, gates, overtime, phase, series, tokens, transfers
 from tailback.plot.figures import Figures
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
-@told_methods
+@checked_methods
 class Plots(Figures):
     """What can be drawn of one result; each method gives a matplotlib figure. ``ax`` draws on axes of your own, one per
     panel, in place of a new figure's."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matplotlib.axes import Axes
 
-from tailback.calls import told_methods
+from tailback.calls import checked_methods
 from tailback.errors import NotFoundError, unknown
 from tailback.plot import distribution, fairness, heatmap, levels, scatter
 from tailback.plot.figures import Figures
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
-@told_methods
+@checked_methods
 class RunPlots(Figures):
     """What can be drawn of many runs; each method gives a matplotlib figure. ``ax`` draws on axes of your own, one per
     panel, in place of a new figure's."""

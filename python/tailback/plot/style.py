@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import StorageError, refused
 from tailback.plot.held import ticks_held
 from tailback.results.files import write_file
@@ -75,7 +75,7 @@ _RULES: dict[Any, Any] = {
 }
 
 
-@told
+@checked_call
 @contextmanager
 def style() -> Iterator[None]:
     """Figures made inside look like ours; the user's own matplotlib settings are left alone."""
@@ -115,7 +115,7 @@ class Drawing(Figure):
         return data.getvalue()
 
 
-@told
+@checked_call
 def figure(
     rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.6, **layout: Any
 ) -> tuple[Figure, list[Axes]]:
@@ -169,7 +169,7 @@ def outer(axes: Sequence[Axes]) -> None:
             axis.set_ylabel("")
 
 
-@told
+@checked_call
 def save(made: Figure, target: Path, salt: str = "tailback") -> None:
     """Writes a figure; the ending of the file says how: .svg, .png or .pdf.
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tailback.calls import told
+from tailback.calls import checked_call
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
 
-@told
+@checked_call
 def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -> pl.DataFrame:
     """Per group of flows, the number, mean and percentiles of the seconds from a message's beginning at its sender until
     its sender knows that all of it has arrived (RFC 5166 §2.1.2: per-connection transfer time), over messages that began
@@ -30,7 +30,7 @@ def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -
     )
 
 
-@told
+@checked_call
 def slowdown(result: Result) -> pl.DataFrame:
     """The messages that began from ``warm_up`` on with ``slowdown``: completion time over the least possible on the empty
     path, one round trip of propagation and the transmission of the message at the bottleneck's rate (Alizadeh et al. 2013,
@@ -41,7 +41,7 @@ def slowdown(result: Result) -> pl.DataFrame:
     return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip")
 
 
-@told
+@checked_call
 def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     """Median and 95th percentile of completion times by size of message, in ``bins`` steps of equal ratio, over messages that
     began from ``warm_up`` on."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 from tailback.results.metrics import coefficient_of_variation, longest_scale
 
@@ -23,7 +23,7 @@ SEGMENT = 1500
 """Bytes: the unit of tcpeval's convergence times."""
 
 
-@told
+@checked_call
 def smoothness(result: Result, flow: str) -> float:
     """The largest relative reduction of a flow's sending rate from one round trip time to the next, from ``warm_up``
     on (RFC 5166 §2.2.2); 0 is perfectly smooth, a halving 0.5. Round trips are of the flow's mean length, rounded to
@@ -38,7 +38,7 @@ def smoothness(result: Result, flow: str) -> float:
     return float(np.max(1.0 - after[sending] / before[sending], initial=0.0))
 
 
-@told
+@checked_call
 def aggressiveness(result: Result, flow: str) -> float:
     """The largest increase of a flow's sending rate from one round trip time to the next, in bit/s, from ``warm_up``
     on (RFC 5166 §2.2.1). Round trips as in :func:`smoothness`.
@@ -49,7 +49,7 @@ def aggressiveness(result: Result, flow: str) -> float:
     return float(np.max(np.diff(_per_round_trip(result, flow)), initial=0.0))
 
 
-@told
+@checked_call
 def responsiveness(result: Result, flow: str, since: float) -> float:
     """Round trip times of sustained congestion until a flow has halved its sending rate (RFC 5166 §2.2.1): from
     ``since``, when congestion begins (a link becomes slower, say), to the end of the first round trip in which it sends
@@ -80,7 +80,7 @@ def responsiveness(result: Result, flow: str, since: float) -> float:
     return float((halved[0] + per) * result.bin / length) if halved.size else float("nan")
 
 
-@told
+@checked_call
 def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl.DataFrame:
     """The coefficient of variation of a flow's goodput at several time scales from ``warm_up`` on (RFC 5166 §2.2.2):
     columns ``scale`` in seconds and ``variation``. Scales shorter than a bin or longer than half the window are left
@@ -97,7 +97,7 @@ def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl
     return pl.DataFrame(rows, schema={"scale": pl.Float64, "variation": pl.Float64}, orient="row")
 
 
-@told
+@checked_call
 def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
     """Seconds from a flow's start until the receiver has its ``1500 * 10**exponent``-th byte in order: how fast a
     newcomer gets going (tcpeval §5.2). Interpolated within a bin; not a number where that byte never came.
@@ -119,7 +119,7 @@ def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
     return begin - start + (end - begin) * (wanted - before) / (float(total[row]) - before)
 
 
-@told
+@checked_call
 def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.2, window: float = 1.0) -> float:
     """Seconds from a flow's start until its goodput, in windows of ``window`` seconds, first lies within ``tolerance``
     (relative) of ``share`` bit/s. A definition of ours, for the convergence that RFC 5166 §2.3 leaves open; not a
@@ -141,7 +141,7 @@ def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.
     return float(ends[near][0] - start) if near.any() else float("nan")
 
 
-@told
+@checked_call
 def steady_after(
     result: Result, flow: str, since: float, until: float, *, tolerance: float = 0.2, window: float = 1.0
 ) -> float:
@@ -172,7 +172,7 @@ def steady_after(
     return float("nan") if outside[-1] == rates.size - 1 else float(outside[-1] + 1) * window
 
 
-@told
+@checked_call
 def windows(result: Result, flow: str, since: float, until: float, window: float = 1.0) -> NDArray[np.float64]:
     """A flow's mean goodput in bit/s in successive windows of ``window`` seconds between two times; what is left at the end
     is left out.

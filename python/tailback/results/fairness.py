@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.analysis.fairness import epsilon_fairness
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 from tailback.results.metrics import goodput
 
@@ -24,7 +24,7 @@ _INSTANT = 0.5e-9
 """Seconds: simulated time counts nanoseconds, so what is nearer is the same instant, except for the rounding of sums."""
 
 
-@told
+@checked_call
 def epsilon(result: Result) -> float:
     """The smallest epsilon for which the flows' goodputs are epsilon-fair, ``1 - min/max``, over the window from
     ``warm_up`` to the end (RFC 5166 §2.3.1); 0 is perfectly fair, not a number where nobody received anything."""
@@ -32,7 +32,7 @@ def epsilon(result: Result) -> float:
     return epsilon_fairness(shares) if shares.any() else float("nan")
 
 
-@told
+@checked_call
 def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
     """Jain's index of the watched flows' goodputs in successive windows of ``window`` seconds, from the start of the
     run (RFC 8868 §3 asks for 1, 5 and 20 s). A flow takes part from its start on; windows in which fewer than two
@@ -66,7 +66,7 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
     return ends[valid], (shares.sum(axis=0)[valid] ** 2) / (count[valid] * square[valid])
 
 
-@told
+@checked_call
 def delta_fair_convergence(result: Result, first: str, second: str, delta: float = 0.2, window: float = 1.0) -> float:
     """Seconds from the start of the later of two flows until both have close to a fair share of what they have
     together: shares between ``(1 - delta)/2`` and ``(1 + delta)/2`` in a window of ``window`` seconds (RFC 5166
@@ -95,7 +95,7 @@ def _windows(result: Result, flow: str, per: int) -> tuple[Floats, Floats]:
     return table["time"].to_numpy()[:whole].reshape(-1, per)[:, -1], rates
 
 
-@told
+@checked_call
 def by_group(result: Result) -> pl.DataFrame:
     """One row per group: flows, mean goodput per flow, and its ratio to the mean of all flows, over the window from
     ``warm_up`` to the end (1 is a fair share; RFC 5166 §2.3.1 compares flows, groups serve mixed schemes)."""

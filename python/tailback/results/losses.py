@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import NotFoundError, refused, unknown
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
 
-@told
+@checked_call
 def loss_event_rate(result: Result) -> NDArray[np.float64]:
     """Per flow, loss events over packets sent, from ``warm_up`` to the end (RFC 5166 §2.1.3: losses within a round trip
     time are one event). An event is a recovery episode or an expiry of the retransmission timer, as the sender saw it;
@@ -27,7 +27,7 @@ def loss_event_rate(result: Result) -> NDArray[np.float64]:
     return rates
 
 
-@told
+@checked_call
 def loss_events(result: Result, link: str | None = None, span: float | None = None) -> pl.DataFrame:
     """The loss events at a link (the bottleneck where none is named), from ``warm_up`` on: a drop of any flow's packet, and
     those that follow within ``span`` seconds of it, the mean round trip time by default (as RFC 5348 §5.2 joins one
@@ -63,7 +63,7 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
     )
 
 
-@told
+@checked_call
 def loss_synchronisation(result: Result, link: str | None = None, span: float | None = None) -> float:
     """The share of the flows that lose a packet in a loss event at a link, averaged over events (RFC 7928 §2.4): 1
     where all flows lose together. Events as in :func:`loss_events`; not a number without events.

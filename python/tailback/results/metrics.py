@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.analysis.fairness import jain
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused, unknown
 from tailback.results import formulas
 
@@ -27,14 +27,14 @@ QUEUES_WITHIN = {"classic_seconds": "classic", "l4s_seconds": "l4s"}
 """Columns of state that are a queue's delay, by the queue."""
 
 
-@told
+@checked_call
 def throughput(result: Result) -> Floats:
     """Bit/s per flow: bytes on the wire that reached the receiver, headers and duplicates included, over the window
     (RFC 5166 §2.1.1)."""
     return result.flows["throughput"].to_numpy()
 
 
-@told
+@checked_call
 def goodput(result: Result) -> Floats:
     """Bit/s per flow: bytes of data delivered to the application's side in order, each once, over the window
     (RFC 5166 §2.1.1). Bytes are counted on the wire, headers included, so that goodput never exceeds throughput for
@@ -42,32 +42,32 @@ def goodput(result: Result) -> Floats:
     return result.flows["goodput"].to_numpy()
 
 
-@told
+@checked_call
 def utilization(result: Result, link: str | None = None) -> float:
     """The part of the window that a link was transmitting, 0 to 1; of the bottleneck where none is named."""
     return float(_link(result, link)["utilization"])
 
 
-@told
+@checked_call
 def loss_rate(result: Result, link: str | None = None) -> float:
     """Packets dropped at a link for any reason over packets offered to it, over the window."""
     return float(_link(result, link)["loss_rate"])
 
 
-@told
+@checked_call
 def mean_queue(result: Result, link: str | None = None) -> float:
     """Packets waiting at a link, not counting the one in transmission: the exact average over the window's time."""
     return float(_link(result, link)["mean_queue"])
 
 
-@told
+@checked_call
 def queueing_delay(result: Result, link: str | None = None) -> float:
     """Seconds that a packet waited at a link on average, before its transmission: the mean queue over the rate of
     departures (Little's law), over the window."""
     return float(_link(result, link)["queueing_delay"])
 
 
-@told
+@checked_call
 def jain_index(result: Result) -> float:
     """Jain's index of the flows' goodputs over the window (RFC 5166 §2.3): 1 when all are equal; not a number where nobody
     received anything, as of nothing there are no shares."""
@@ -75,7 +75,7 @@ def jain_index(result: Result) -> float:
     return jain(shares) if shares.any() else float("nan")
 
 
-@told
+@checked_call
 def queueing_delay_percentile(result: Result, percent: float, link: str | None = None) -> float:
     """Seconds: a percentile over time of the delay that a link's queue would impose, how long what waits at the end of each
     bin takes to leave by the rates and opportunities to come. The window is from ``warm_up`` on; the resolution is the bin's.
@@ -93,14 +93,14 @@ def queueing_delay_percentile(result: Result, percent: float, link: str | None =
     return float(np.percentile(formulas.queueing_delays(columns, float(row["rate"])), percent))
 
 
-@told
+@checked_call
 def has_queues_within(result: Result) -> bool:
     """Whether a link with a time series told of the delays of queues of its own."""
     series = result.link_series
     return any(name in series.columns and series[name].null_count() < series.height for name in QUEUES_WITHIN)
 
 
-@told
+@checked_call
 def delays_by_queue(result: Result) -> Iterator[tuple[str, str, Floats, Floats]]:
     """Of each queue of the links with a time series: link, queue, time and delay at the end of each bin, in seconds.
     What queues there are, :func:`queue_delays` says."""
@@ -120,7 +120,7 @@ def delays_by_queue(result: Result) -> Iterator[tuple[str, str, Floats, Floats]]
             yield link, "all", series["time"].to_numpy(), delays
 
 
-@told
+@checked_call
 def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> pl.DataFrame:
     """Seconds: percentiles over time of the delay of each queue of the links with a time series, from ``warm_up`` on: a row
     per ``link`` and ``queue``, a column ``p50``, ``p99`` … per percentile. A link whose discipline tells the delays of
@@ -136,7 +136,7 @@ def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> 
     return pl.DataFrame(rows, schema=schema)
 
 
-@told
+@checked_call
 def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
     """Standard deviation over mean of a flow's goodput in intervals of ``scale`` seconds from ``warm_up`` on
     (RFC 5166 §2.2); 0 is perfectly smooth.
@@ -158,13 +158,13 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
     return float(means.std(ddof=1) / means.mean()) if means.mean() > 0 else float("nan")
 
 
-@told
+@checked_call
 def longest_scale(result: Result, bins: int) -> float:
     """Seconds: the longest time of which so many bins hold two, except for the rounding of sums."""
     return 0.5 * result.bin * bins * (1.0 + 1e-12)
 
 
-@told
+@checked_call
 def summary(result: Result) -> pl.DataFrame:
     """One line: the metrics that people ask for first, of all flows together and of the bottleneck."""
     numeric = {name: result.flows[name].to_numpy() for name in formulas.SUMMED}

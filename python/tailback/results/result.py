@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from tailback.calls import told_methods
+from tailback.calls import checked_methods
 from tailback.errors import NotFoundError, nearest
 from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONG = ("flow_series", "link_series", "messages", "state", "aggregates", "aggregate_series", "packets")
 
 
-@told_methods
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Tabular):
     """What came out of one run.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from tailback.calls import told_methods
+from tailback.calls import checked_methods
 from tailback.errors import Problem, ScenarioError
 from tailback.results.files import path_of, write_file
 from tailback.scenario import _models
@@ -30,7 +30,7 @@ _ONE = (_models.Flow, str, Mapping)
 """What may be one group of flows, or was meant to be, though Python can go through its parts."""
 
 
-@told_methods
+@checked_methods
 class Scenario(_models.Scenario):
     """A network, the flows on it, what to record, for how long, with which seed.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core, forked
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.custom import shipping
 from tailback.errors import Problem, ScenarioError, nearest, refused
 from tailback.memory import budget
@@ -37,7 +37,7 @@ Progress: TypeAlias = Callable[[int, int], object]
 """Called after every run with how many are done, and of how many."""
 
 
-@told
+@checked_call
 def sweep(
     base: Scenario | Sequence[Scenario],
     *,
@@ -95,7 +95,7 @@ def sweep(
     )
 
 
-@told
+@checked_call
 def compare(
     schemes: Sequence[Any],
     over: Scenario | Sequence[Scenario],

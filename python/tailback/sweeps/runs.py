@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from tailback.calls import told_methods
+from tailback.calls import checked_methods
 from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, unknown
 from tailback.results.files import path_of
 from tailback.results.tabular import Tabular
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
-@told_methods
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class Runs(Tabular):
     """What came out of a sweep.

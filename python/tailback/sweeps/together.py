@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
 from tailback.sweeps.design import Variant, label
 from tailback.sweeps.runs import Runs
 
 
-@told
+@checked_call
 def concat(sweeps: Sequence[Runs] | Mapping[str, Runs], axis: str = "sweep") -> Runs:
     """Several sweeps as one, whose tables, figures, comparisons and reports then cover all of their runs.
 

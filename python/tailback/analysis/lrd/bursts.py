@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailback.analysis.lrd.estimate import Floats
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 
 
-@told
+@checked_call
 def hurst_of(alpha: float) -> float:
     """H = (3 - alpha) / 2 of bursts with this shape, and 1/2 for a shape of 2 and more."""
     return max(0.5, 0.5 * (3.0 - alpha))
@@ -28,7 +28,7 @@ def pareto(alpha: float, mean: float, count: int | tuple[int, ...], rng: np.rand
     return made
 
 
-@told
+@checked_call
 def on_off(
     alpha: float,
     samples: int,
@@ -53,7 +53,7 @@ def on_off(
     return np.asarray(_filled(volume, samples))
 
 
-@told
+@checked_call
 def m_g_infinity(
     alpha: float, samples: int, rng: np.random.Generator, *, arrivals: float = 2.0, mean: float = 10.0
 ) -> Floats:

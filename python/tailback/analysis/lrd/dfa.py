@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, sampled_blocks, scales, spread
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 
 _MOST = 1 << 19
 """Samples looked at per window length."""
 
 
-@told
+@checked_call
 def dfa(
     series: ArrayLike, *, order: int = 1, shortest: int = 16, longest: int | None = None, interval: bool = True
 ) -> Estimate:

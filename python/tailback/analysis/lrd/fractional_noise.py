@@ -11,11 +11,11 @@ from functools import lru_cache
 import numpy as np
 
 from tailback.analysis.lrd.estimate import Floats
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 
 
-@told
+@checked_call
 def autocovariance(hurst: float, lags: int) -> Floats:
     """Of fractional Gaussian noise of variance 1 at lags 0, 1, …, lags - 1:
     (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and van Ness 1968)."""
@@ -24,7 +24,7 @@ def autocovariance(hurst: float, lags: int) -> Floats:
     return 0.5 * (np.abs(k + 1.0) ** power - 2.0 * k**power + np.abs(k - 1.0) ** power)
 
 
-@told
+@checked_call
 def fractional_noise(hurst: float, samples: int, rng: np.random.Generator) -> Floats:
     """Fractional Gaussian noise of mean 0 and variance 1.
 

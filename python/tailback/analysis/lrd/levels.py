@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailback.analysis.lrd.estimate import Floats
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 
 Quantiser = Literal["sigma", "equal"]
@@ -21,7 +21,7 @@ Quantiser = Literal["sigma", "equal"]
 LEVELS = 8
 
 
-@told
+@checked_call
 def edges(volumes: Floats, quantiser: Quantiser = "sigma", levels: int = LEVELS) -> Floats:
     """The levels - 1 edges between levels, from all volumes at once (off line).
 
@@ -40,7 +40,7 @@ def bands(mean: float, deviation: float, levels: int = LEVELS) -> Floats:
     return found
 
 
-@told
+@checked_call
 def quantise(volumes: Floats, at: Floats) -> NDArray[np.int64]:
     """Levels from 1 on; a volume at an edge belongs to the level above it."""
     return np.searchsorted(at, volumes, side="right").astype(np.int64) + 1

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tailback.analysis.lrd.estimate import Floats, checked
 from tailback.analysis.lrd.levels import LEVELS, Quantiser, edges, on_line, quantise
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 How = Literal["off-line", "on-line"]
@@ -143,7 +143,7 @@ class Prediction:
         return max(1.0 - left / total * (n - 1) / (n - used), 0.0)
 
 
-@told
+@checked_call
 def predict(
     series: ArrayLike,
     bin: float,
@@ -185,7 +185,7 @@ def predict(
     return Prediction(counted(l1, l2, levels), history, later, quantiser, how, past, future, l1, l2)
 
 
-@told
+@checked_call
 def counted(first: ArrayLike, second: ArrayLike, levels: int = LEVELS) -> Table:
     """The table of pairs of levels."""
     pairs = (np.asarray(first, dtype=np.int64) - 1) * levels + np.asarray(second, dtype=np.int64) - 1

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, sampled_blocks, scales, spread
-from tailback.calls import told
+from tailback.calls import checked_call
 
 _MOST = 1 << 19
 """Samples looked at per block length."""
 
 
-@told
+@checked_call
 def rescaled_range(
     series: ArrayLike,
     *,

@@ -13,7 +13,7 @@ import scipy.fft
 from numpy.typing import ArrayLike
 
 from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import refused
 
 _BANDWIDTH = 0.65
@@ -29,7 +29,7 @@ class Spectrum(NamedTuple):
     samples: int
 
 
-@told
+@checked_call
 def periodogram(series: ArrayLike, bandwidth: float = _BANDWIDTH) -> Spectrum:
     """The periodogram at the lowest n^bandwidth Fourier frequencies.
 
@@ -48,7 +48,7 @@ def periodogram(series: ArrayLike, bandwidth: float = _BANDWIDTH) -> Spectrum:
     return Spectrum(frequencies, power, length)
 
 
-@told
+@checked_call
 def log_periodogram(series: ArrayLike | Spectrum) -> Estimate:
     """H by regression of the logarithm of the periodogram (Geweke and Porter-Hudak 1983; Robinson 1995a).
 
@@ -67,7 +67,7 @@ def log_periodogram(series: ArrayLike | Spectrum) -> Estimate:
     )
 
 
-@told
+@checked_call
 def local_whittle(series: ArrayLike | Spectrum) -> Estimate:
     """H by maximum of the local Whittle likelihood (Künsch 1987; Robinson 1995b): the least value over H of
     log(mean(I λ^(2H-1))) - (2H - 1) mean(log λ). Its standard error is 1 / (2 √m), the least of those here.

@@ -21,7 +21,7 @@ from tailback.analysis.lrd.time_scales import by_time_scale
 from tailback.analysis.lrd.trace import Trace
 from tailback.analysis.lrd.variance_time import variance_time
 from tailback.analysis.lrd.wavelet import wavelet
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
 
 _FIT = 0.05
@@ -98,7 +98,7 @@ class Study:
         return f"Long-range dependent: H is {said}."
 
 
-@told
+@checked_call
 def study(
     trace: Trace,
     *,

@@ -15,11 +15,11 @@ from tailback.analysis.confidence import mean_interval
 from tailback.analysis.lrd.estimate import checked
 from tailback.analysis.lrd.levels import LEVELS, Quantiser
 from tailback.analysis.lrd.prediction import predict
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 
-@told
+@checked_call
 def by_time_scale(
     series: ArrayLike,
     bin: float,

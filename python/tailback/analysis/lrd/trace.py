@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from tailback.analysis.lrd.estimate import Floats
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError, NotFoundError, StorageError, one_of, refused
 
 BIN = 0.01
@@ -40,7 +40,7 @@ class Trace:
         return self.values.size * self.bin
 
 
-@told
+@checked_call
 def read_trace(
     path: str | Path, *, bin: float | None = None, column: str | None = None, link: str | None = None
 ) -> Trace:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, scales, spread
-from tailback.calls import told
+from tailback.calls import checked_call
 
 
-@told
+@checked_call
 def variance_time(
     series: ArrayLike,
     *,

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincc, psi, zeta
 
 from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line
-from tailback.calls import told
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
 
 LN2 = float(np.log(2.0))
 
 
-@told
+@checked_call
 def wavelet(
     series: ArrayLike, *, moments: int = 2, shortest: int = 8, longest: int | None = None, fit: float = 0.0
 ) -> Estimate:
