@@ -1,11 +1,16 @@
 //! BBR version 1, written a second time from what Linux does (`net/ipv4/tcp_bbr.c`), in whole packets as there, except for the
 //! deviations that the scheme's head names.
 
-use serde_json::json;
-use tailback_core::{CongestionEvent, Feedback, Recovery, Sent, Span, Stream};
+use tailback_core::{CongestionEvent, DeliverySample, Feedback, Recovery, Sent, Span, Stream};
 
+mod fates;
+mod long_term;
+mod most;
+
+use self::long_term::LongTerm;
+use self::most::Most;
 use super::Second;
-use super::wire::{Fate, SEGMENT, Wire, params, scheme};
+use super::wire::SEGMENT;
 
 const HIGH: f64 = 2.885;
 const MSS: f64 = SEGMENT as f64;
@@ -18,56 +23,6 @@ enum Mode {
     Drain,
     ProbeBw,
     ProbeRtt,
-}
-
-/// `minmax_running_max` of `lib/win_minmax.c`, with a window of ten: three pairs of time and value.
-#[derive(Clone, Debug, Default)]
-struct Most([(f64, f64); 3]);
-
-impl Most {
-    const WINDOW: f64 = 10.0;
-
-    fn add(&mut self, round: f64, value: f64) {
-        let (new, s) = ((round, value), &mut self.0);
-        if value >= s[0].1 || round - s[2].0 > Self::WINDOW {
-            *s = [new; 3];
-            return;
-        }
-        if value >= s[1].1 {
-            s[1] = new;
-            s[2] = new;
-        } else if value >= s[2].1 {
-            s[2] = new;
-        }
-        let age = round - s[0].0;
-        if age > Self::WINDOW {
-            for _ in 0..2 {
-                if round - s[0].0 > Self::WINDOW {
-                    *s = [s[1], s[2], new];
-                }
-            }
-        } else if s[1].0 == s[0].0 && age > 2.0 {
-            s[1] = new;
-            s[2] = new;
-        } else if s[2].0 == s[1].0 && age > 5.0 {
-            s[2] = new;
-        }
-    }
-
-    fn get(&self) -> f64 {
-        self.0[0].1
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-struct LongTerm {
-    sampling: bool,
-    rounds: u32,
-    in_use: bool,
-    bw: f64,
-    delivered: f64,
-    stamp: f64,
-    lost: f64,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "facts independent of each other, as in Linux")]
@@ -205,70 +160,6 @@ impl Bbr {
         self.advance_cycle(now);
     }
 
-    fn lt_interval(&mut self, now: f64) {
-        self.lt.stamp = now;
-        (self.lt.delivered, self.lt.lost, self.lt.rounds) = (self.delivered, self.lost, 0);
-    }
-
-    fn lt_reset(&mut self, now: f64) {
-        (self.lt.bw, self.lt.in_use, self.lt.sampling) = (0.0, false, false);
-        self.lt_interval(now);
-    }
-
-    fn long_term(&mut self, now: f64, losses: bool, app_limited: bool) {
-        if self.lt.in_use {
-            if self.mode == Mode::ProbeBw && self.round_start {
-                self.lt.rounds += 1;
-                if self.lt.rounds >= 48 {
-                    self.lt_reset(now);
-                    self.begin_cycle(now);
-                }
-            }
-            return;
-        }
-        if !self.lt.sampling {
-            if !losses {
-                return;
-            }
-            self.lt_interval(now);
-            self.lt.sampling = true;
-        }
-        if app_limited {
-            self.lt_reset(now);
-            return;
-        }
-        self.lt.rounds += u32::from(self.round_start);
-        if self.lt.rounds < 4 {
-            return;
-        }
-        if self.lt.rounds > 16 {
-            self.lt_reset(now);
-            return;
-        }
-        if !losses {
-            return;
-        }
-        let (lost, delivered) = (self.lost - self.lt.lost, self.delivered - self.lt.delivered);
-        if delivered <= 0.0 || lost * 256.0 < 50.0 * delivered {
-            return;
-        }
-        let time = now - self.lt.stamp;
-        if time < 1e-3 {
-            return;
-        }
-        let bw = delivered / time;
-        if self.lt.bw > 0.0 {
-            let diff = (bw - self.lt.bw).abs();
-            if diff <= self.lt.bw / 8.0 || diff * MSS * 0.99 <= 500.0 {
-                self.lt.bw = f64::midpoint(bw, self.lt.bw);
-                (self.lt.in_use, self.lt.rounds, self.pacing_gain) = (true, 0, 1.0);
-                return;
-            }
-        }
-        self.lt.bw = bw;
-        self.lt_interval(now);
-    }
-
     fn probe_rtt_done(&mut self, now: f64) {
         if self.probe_done.is_none_or(|done| now <= done + TIE) {
             return;
@@ -310,6 +201,81 @@ impl Bbr {
             Mode::ProbeBw => ([1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0][self.cycle], 2.0),
             Mode::ProbeRtt => (1.0, 1.0),
         };
+    }
+
+    /// What Linux does when its state of congestion changes; whether there is nothing else to hear.
+    fn event_is_all(&mut self, now: f64, event: Option<CongestionEvent>, in_flight: f64) -> bool {
+        match event {
+            Some(CongestionEvent::Loss) => self.save(),
+            Some(CongestionEvent::Timeout { consecutive }) => {
+                if consecutive == 1 {
+                    self.save();
+                }
+                self.prev_recovery = Recovery::Timeout;
+                self.conserve = false;
+                self.full_bw = 0.0;
+                self.timed_out = true;
+                self.cwnd = in_flight + 1.0;
+                return true;
+            }
+            Some(CongestionEvent::Spurious) => {
+                (self.full_bw, self.full_count) = (0.0, 0);
+                self.lt_reset(now);
+                self.cwnd = self.cwnd.max(self.prior_cwnd);
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// `bbr_update_bw`.
+    fn bandwidth(&mut self, now: f64, sample: &DeliverySample, losses: f64, app_limited: bool) {
+        self.round_start = false;
+        let Some(rate) = sample.rate else { return };
+        if sample.prior_delivered.as_f64() / MSS >= self.next_round {
+            self.next_round = self.delivered;
+            self.rounds += 1.0;
+            self.round_start = true;
+            self.conserve = false;
+        }
+        let lossy = losses > 0.0 || std::mem::take(&mut self.timed_out);
+        self.long_term(now, lossy, app_limited);
+        let bw = rate.bits_per_sec() as f64 / 8.0 / MSS;
+        if !app_limited || bw >= self.most() {
+            self.bw.add(self.rounds, bw);
+        }
+    }
+
+    /// `bbr_update_cycle_phase`; `before` were in flight before this acknowledgement.
+    fn cycle_phase(&mut self, now: f64, before: f64, losses: f64) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let long = now - self.cycle_stamp > self.least + TIE;
+        let next = if self.pacing_gain == 1.0 {
+            long
+        } else if self.pacing_gain > 1.0 {
+            long && (losses > 0.0 || before >= self.target(self.most(), self.pacing_gain))
+        } else {
+            long || before <= self.target(self.most(), 1.0)
+        };
+        if next {
+            self.advance_cycle(now);
+        }
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    fn full_pipe(&mut self, app_limited: bool) {
+        if self.full || !self.round_start || app_limited {
+            return;
+        }
+        if self.most() >= self.full_bw * 1.25 {
+            (self.full_bw, self.full_count) = (self.most(), 0);
+        } else {
+            self.full_count += 1;
+            self.full = self.full_count >= 3;
+        }
     }
 
     fn aggregation(&mut self, now: f64, acked: f64) {
@@ -386,26 +352,8 @@ impl Second for Bbr {
 
     fn heard(&mut self, now: f64, f: &Feedback<'_>) {
         let in_flight = f.in_flight.as_f64() / MSS;
-        match f.event {
-            Some(CongestionEvent::Loss) => self.save(),
-            Some(CongestionEvent::Timeout { consecutive }) => {
-                if consecutive == 1 {
-                    self.save();
-                }
-                self.prev_recovery = Recovery::Timeout;
-                self.conserve = false;
-                self.full_bw = 0.0;
-                self.timed_out = true;
-                self.cwnd = in_flight + 1.0;
-                return;
-            }
-            Some(CongestionEvent::Spurious) => {
-                (self.full_bw, self.full_count) = (0.0, 0);
-                self.lt_reset(now);
-                self.cwnd = self.cwnd.max(self.prior_cwnd);
-                return;
-            }
-            _ => {}
+        if self.event_is_all(now, f.event, in_flight) {
+            return;
         }
         let Some(sample) = f.delivery.filter(|sample| sample.newly_acked.get() > 0) else { return };
         self.delivered = sample.delivered.as_f64() / MSS;
@@ -417,44 +365,10 @@ impl Second for Bbr {
         let newest = f.acked.iter().max_by_key(|packet| (packet.sent_at, packet.number));
         let app_limited =
             sample.app_limited || newest.is_some_and(|newest| self.in_bubble[newest.number as usize]);
-        self.round_start = false;
-        if sample.rate.is_some() && sample.prior_delivered.as_f64() / MSS >= self.next_round {
-            self.next_round = self.delivered;
-            self.rounds += 1.0;
-            self.round_start = true;
-            self.conserve = false;
-        }
-        if let Some(rate) = sample.rate {
-            let lossy = losses > 0.0 || std::mem::take(&mut self.timed_out);
-            self.long_term(now, lossy, app_limited);
-            let bw = rate.bits_per_sec() as f64 / 8.0 / MSS;
-            if !app_limited || bw >= self.most() {
-                self.bw.add(self.rounds, bw);
-            }
-        }
+        self.bandwidth(now, sample, losses, app_limited);
         self.aggregation(now, acked);
-        if self.mode == Mode::ProbeBw {
-            let long = now - self.cycle_stamp > self.least + TIE;
-            let before = in_flight + acked + losses;
-            let next = if self.pacing_gain == 1.0 {
-                long
-            } else if self.pacing_gain > 1.0 {
-                long && (losses > 0.0 || before >= self.target(self.most(), self.pacing_gain))
-            } else {
-                long || before <= self.target(self.most(), 1.0)
-            };
-            if next {
-                self.advance_cycle(now);
-            }
-        }
-        if !self.full && self.round_start && !app_limited {
-            if self.most() >= self.full_bw * 1.25 {
-                (self.full_bw, self.full_count) = (self.most(), 0);
-            } else {
-                self.full_count += 1;
-                self.full = self.full_count >= 3;
-            }
-        }
+        self.cycle_phase(now, in_flight + acked + losses, losses);
+        self.full_pipe(app_limited);
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
         }
@@ -495,51 +409,4 @@ impl Second for Bbr {
             self.lt
         )
     }
-}
-
-fn run(fate: Fate) {
-    for seed in 0..20 {
-        let ours = scheme(json!({"name": "bbr1", "whole_packets": true}), &params(10, None));
-        Wire::new(ours, Bbr::new(seed, 1.0), fate, seed).run(8000);
-    }
-}
-
-#[test]
-fn bbr1_calm() {
-    run(Fate { queue: 20.0, ..Fate::CALM });
-}
-
-#[test]
-fn bbr1_with_losses() {
-    run(Fate { loss: 0.003, stretch: 3, queue: 20.0, ..Fate::CALM });
-}
-
-#[test]
-fn bbr1_with_timeouts() {
-    run(Fate { loss: 0.003, timeout: 0.0005, stretch: 3, queue: 20.0, ..Fate::CALM });
-}
-
-#[test]
-fn bbr1_all() {
-    run(Fate { unrated: 0.02, ..Fate::ROUGH });
-}
-
-/// Above 0.5 Gbit/s a train is 64 KiB.
-#[test]
-fn bbr1_at_high_rates() {
-    run(Fate { base: 1.0, queue: 0.1, ..Fate::CALM });
-}
-
-/// The link's rate rises and falls, so that the largest is forgotten.
-#[test]
-fn bbr1_where_the_rate_wanders() {
-    run(Fate { loss: 0.001, stretch: 2, limited: 0.02, queue: 5.0, service: (0.2, 10.0), ..Fate::CALM });
-}
-
-/// A third of what arrives is lost while the rate stays: a policer is found, and kept over a ProbeRTT.
-#[test]
-fn bbr1_under_a_policer() {
-    let fate = Fate { loss: 0.9, burst: 9, pause: 0.0005, service: (2.0, 2.0), ..Fate::CALM };
-    run(fate);
-    run(Fate { unrated: 0.1, ..fate });
 }
