@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use tailback_core::Time;
+use tailback_core::{Span, Time};
 
 use crate::counters::{Count, LinkCounters};
 use crate::direct::State;
@@ -11,6 +11,16 @@ use crate::feed::Coming;
 use crate::link::{Cold, Link, Mode};
 use crate::seen::Seen;
 use crate::slots::Slots;
+
+/// What a look at a link finds that does not follow from counts.
+struct Found {
+    /// Where its packets are.
+    state: State,
+    /// The integral of waiting packets over time.
+    waiting_area: u64,
+    /// How long it was busy, where that does not follow from bytes and rate.
+    busy: Option<Span>,
+}
 
 impl Link {
     /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
@@ -22,33 +32,9 @@ impl Link {
     /// The same where these packets, the last ones that entered, are to come only at `now` or later, and where those that lie
     /// in shared slots do so in these.
     pub fn counters_without(&mut self, now: Time, to_come: &[Coming], slots: &Slots) -> LinkCounters {
-        let open = (self.mode == Mode::Open).then(|| self.look_open(now, to_come, slots));
-        let mut nothing = Cold::default();
-        let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
-        let (state, waiting_area, busy);
-        if let Some(staged) = &mut cold.staged {
-            let (waiting, in_service) = staged.state(now);
-            let mut propagating = match &cold.feed {
-                Some(feed) => feed.contents(now, self.track.delay),
-                None => self.track.contents(),
-            };
-            if staged.ahead {
-                propagating = propagating.minus(in_service);
-            }
-            state = State { waiting, in_service, propagating, ..State::default() };
-            waiting_area = staged.waiting_area(now);
-            busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
-        } else if let Some(feed) = &cold.feed {
-            (state, waiting_area) = feed.look(now, self.track.delay);
-            busy = None;
-        } else if let Some(open) = open {
-            (state, waiting_area) = open;
-            busy = None;
-        } else {
-            state = self.track.state(now, self.server.busy_until());
-            waiting_area = self.track.waiting_area(now, state.waiting);
-            busy = None;
-        }
+        let Found { state, waiting_area, busy } = self.find(now, to_come, slots);
+        let nothing = Cold::default();
+        let cold = self.cold.as_deref().unwrap_or(&nothing);
         let (capacity, drain) = if let Some(staged) = &cold.staged {
             (staged.capacity(&self.server, now), staged.drain(&self.server, now, state.waiting.bytes))
         } else {
@@ -86,6 +72,37 @@ impl Link {
             capacity,
             drain,
         }
+    }
+
+    /// What each form of a link knows in its own way.
+    fn find(&mut self, now: Time, to_come: &[Coming], slots: &Slots) -> Found {
+        let open = (self.mode == Mode::Open).then(|| self.look_open(now, to_come, slots));
+        let mut nothing = Cold::default();
+        let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
+        if let Some(staged) = &mut cold.staged {
+            let (waiting, in_service) = staged.state(now);
+            let mut propagating = match &cold.feed {
+                Some(feed) => feed.contents(now, self.track.delay),
+                None => self.track.contents(),
+            };
+            if staged.ahead {
+                propagating = propagating.minus(in_service);
+            }
+            return Found {
+                state: State { waiting, in_service, propagating, ..State::default() },
+                waiting_area: staged.waiting_area(now),
+                busy: Some(staged.busy().saturating_sub(self.server.busy_until().since(now))),
+            };
+        }
+        let (state, waiting_area) = if let Some(feed) = &cold.feed {
+            feed.look(now, self.track.delay)
+        } else if let Some(open) = open {
+            open
+        } else {
+            let state = self.track.state(now, self.server.busy_until());
+            (state, self.track.waiting_area(now, state.waiting))
+        };
+        Found { state, waiting_area, busy: None }
     }
 
     /// What a look at a link without a bound finds: where its packets are, and the integral of waiting packets over time.
