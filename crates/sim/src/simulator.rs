@@ -31,6 +31,8 @@ pub struct Simulator<R: Recorder = ()> {
     events_handled: u64,
     /// Empty between two uses.
     pub(crate) begun: Vec<Begun>,
+    /// Whether some flows' senders may be called ahead of their time (`timers.rs`).
+    calls_ahead: bool,
     /// Whether memory is used up.
     stopped: bool,
 }
@@ -49,6 +51,7 @@ impl<R: Recorder> Simulator<R> {
     ) -> Self {
         let mut paths = Paths::new(events, links, routes, recorder);
         let ahead = Ahead::new(&mut paths, &flows);
+        let calls_ahead = flows.iter().any(|flow| flow.heard_over.is_some());
         Self {
             seed,
             horizon,
@@ -58,6 +61,7 @@ impl<R: Recorder> Simulator<R> {
             ahead,
             events_handled: 0,
             begun: Vec::new(),
+            calls_ahead,
             stopped: false,
         }
     }
@@ -166,7 +170,9 @@ impl<R: Recorder> Simulator<R> {
         check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
         // A new flow may send where only one receiver did.
         self.paths.hand_over_by_events();
-        self.flows.iter_mut().for_each(|flow| flow.call_by_events(&mut self.paths));
+        if std::mem::take(&mut self.calls_ahead) {
+            self.flows.iter_mut().for_each(|flow| flow.call_by_events(&mut self.paths));
+        }
         let Paths { routes: table, links, feeding, .. } = &mut self.paths;
         let laid = table.len();
         let routes = table.intern_both(links, &spec.forward, &spec.reverse);
