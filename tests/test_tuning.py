@@ -210,7 +210,7 @@ def test_runs_correct_what_theory_misses() -> None:
     assert replace(rounds[-1].tuned.rho, max_p=1.0) == replace(found.rho, max_p=1.0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_tuned() -> Tuned:
     return tuned(bottleneck(10, 20, 50, seconds=4.0), 0.95)
 
