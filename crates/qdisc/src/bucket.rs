@@ -1,6 +1,6 @@
 //! Token buckets: a shaper that holds packets back until they conform to a rate, alone or with a bucket for each of
 //! several classes under it, and a policer that drops what does not conform. The queues in a shaper are any other
-//! discipline, to which the line is as fast as their tokens come; what classes take from each other it does not know.
+//! discipline, to which the line is as fast as their own tokens come, and as their part of the common ones ([`crate::turns`]).
 
 use std::collections::BTreeSet;
 
@@ -238,30 +238,32 @@ impl Shaped {
         Self { bucket, rate, queue: queue.build(&inside).into_attended(), staged: None }
     }
 
-    /// Asks the queue inside, to which the line is as fast as the shaper lets it be: what takes a delay for a backlog over
-    /// the rate, or a part of the rate for its capacity, would act far too late at the link's.
+    /// Asks the queue inside, to which the line is as fast as its own tokens and its part of the common ones let it be: what
+    /// takes a delay for a backlog over the rate, or a part of the rate for its capacity, would act far too late at the link's.
     fn ask<T>(
         &mut self,
+        part: BitRate,
         cx: &mut QueueCx<'_>,
         act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
     ) -> T {
         let line = cx.rate;
-        cx.rate = line.min(self.rate);
+        cx.rate = part.min(self.rate);
         let answer = act(&mut self.queue, cx);
         cx.rate = line;
         answer
     }
 
     /// The size of the next packet, if its own bucket lets it pass: then it is this queue's turn.
-    fn may_pass(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        if self.staged.is_none() {
-            self.staged = self.ask(cx, |queue, cx| queue.dequeue(now, cx));
-        }
+    fn may_pass(&mut self, now: Time) -> Option<Bytes> {
         let size = self.staged?.size();
         if let Some(bucket) = &mut self.bucket {
             bucket.refill(now);
         }
         self.bucket.is_none_or(|bucket| bucket.allows(size)).then_some(size)
+    }
+
+    fn has_packets(&self) -> bool {
+        self.staged.is_some() || self.queue.backlog().packets > 0
     }
 
     /// Whether the next packet was found to lack none of its own tokens.
@@ -282,6 +284,8 @@ impl Shaped {
 /// take every token as it comes, and a large one wait for ever.
 #[derive(Debug)]
 pub struct TokenBucket {
+    /// The common rate of tokens.
+    rate: BitRate,
     bucket: Bucket,
     queues: Vec<Shaped>,
     class_of: FlowMap<u32>,
@@ -306,8 +310,17 @@ impl TokenBucket {
             .enumerate()
             .flat_map(|(index, class)| class.flows.iter().map(move |flow| (*flow, index as u32)))
             .collect();
-        let turns = Turns::new(queues.len());
-        Self { bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0, turns }
+        let turns = Turns::new(queues.iter().map(|shaped| shaped.queue.asks_the_rate()), cx.rate.min(rate));
+        Self { rate, bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0, turns }
+    }
+
+    /// Takes a queue's next packet out, if it is not.
+    fn stage(&mut self, index: usize, now: Time, cx: &mut QueueCx<'_>) {
+        let shaped = &mut self.queues[index];
+        if shaped.staged.is_none() {
+            shaped.staged = shaped.ask(self.turns.rate(index), cx, |queue, cx| queue.dequeue(now, cx));
+            self.turns.asked(index, cx.rate.min(self.rate));
+        }
     }
 }
 
@@ -324,7 +337,7 @@ impl QueueDiscipline for TokenBucket {
             // Nor are packets of others its own.
             cx.idle_since = Some(self.turns.done(class));
         }
-        shaped.ask(cx, |queue, cx| queue.enqueue(now, packet, cx));
+        shaped.ask(self.turns.rate(class), cx, |queue, cx| queue.enqueue(now, packet, cx));
         cx.idle_since = idle_since;
     }
 
@@ -333,18 +346,20 @@ impl QueueDiscipline for TokenBucket {
         let count = self.queues.len();
         for step in 1..=count {
             let index = (self.served + step) % count;
+            self.stage(index, now, cx);
             let shaped = &mut self.queues[index];
-            let Some(size) = shaped.may_pass(now, cx) else { continue };
+            let Some(size) = shaped.may_pass(now) else { continue };
             if !self.bucket.allows(size) {
                 return None;
             }
             self.served = index;
-            self.turns.served(index, now, cx.idle_since);
             self.bucket.take(size);
             if let Some(bucket) = &mut shaped.bucket {
                 bucket.take(size);
             }
-            return shaped.staged.take();
+            let packet = shaped.staged.take();
+            self.turns.served(index, size, now, cx.idle_since, |queue| self.queues[queue].has_packets());
+            return packet;
         }
         None
     }
@@ -368,9 +383,9 @@ impl QueueDiscipline for TokenBucket {
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
-        for shaped in &mut self.queues {
+        for (index, shaped) in self.queues.iter_mut().enumerate() {
             if shaped.queue.next_timer().is_some_and(|due| due <= now) {
-                shaped.ask(cx, |queue, cx| queue.on_timer(now, cx));
+                shaped.ask(self.turns.rate(index), cx, |queue, cx| queue.on_timer(now, cx));
             }
         }
     }

@@ -80,6 +80,11 @@ impl MayLook for Admission {
 }
 
 impl Discipline {
+    /// Whether it may ask how fast the line is: drop-tail alone, which lanes have most, does without.
+    pub(crate) const fn asks_the_rate(&self) -> bool {
+        !matches!(self, Self::Fifo(queue) if matches!(queue.policy(), Admission::DropTail(_)))
+    }
+
     /// Whether a server that has run dry may tell so later, but before the next packet joins: what [`QueueDiscipline::dequeue`]
     /// then does is the same, no packet waits, and no timer is due meanwhile. So nothing need happen when the last packet
     /// has left.

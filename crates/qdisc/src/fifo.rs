@@ -17,6 +17,10 @@ impl<A: ArrivalPolicy> Fifo<A> {
         Self { policy, ring: Ring::new() }
     }
 
+    pub(crate) const fn policy(&self) -> &A {
+        &self.policy
+    }
+
     pub(crate) const fn policy_mut(&mut self) -> &mut A {
         &mut self.policy
     }

@@ -1,10 +1,9 @@
 //! Strict priority of lanes: a lane is served only while all lanes before it are empty. What happens within a lane is
 //! up to the discipline that it holds.
 //!
-//! Known limit: to the discipline in a lane the line has its whole rate, whatever the lanes before it take. What computes
-//! with the rate (PIE's delay, REM's and AVQ's capacity, the fluid of weighted fair queueing) is off by as much; CoDel, which
-//! measures, is not. PIE, PI and REM see the lane's queue as it is whenever they look, and a lane that is empty finds the line
-//! idle.
+//! To the discipline in a lane the line is as fast as the lane gets it, see [`crate::turns`]: what computes with the rate (PIE's
+//! delay, REM's and AVQ's capacity, the fluid of weighted fair queueing) would be off by what the lanes before it take. PIE, PI
+//! and REM see the lane's queue as it is whenever they look, and a lane that is empty finds the line idle.
 
 use std::collections::BTreeSet;
 
@@ -141,10 +140,14 @@ impl Priority {
             config.lanes.iter().zip(capacities()).map(|(lane, capacity)| {
                 lane.queue.build(&BuildCx { capacity, ..cx.clone() }).into_attended()
             });
-        let (lanes, limits) = (lanes.collect(), capacities().map(Limit::new).collect());
+        let lanes: Vec<Discipline> = lanes.collect();
+        let (turns, limits) = (
+            Turns::new(lanes.iter().map(Discipline::asks_the_rate), cx.rate),
+            capacities().map(Limit::new).collect(),
+        );
         let classes = config.classes.iter();
         let lane_of = classes.flat_map(|class| class.flows.iter().map(|flow| (*flow, class.lane))).collect();
-        Self { lanes, limits, lane_of, turns: Turns::new(config.lanes.len()) }
+        Self { lanes, limits, lane_of, turns }
     }
 
     fn lane(&self, packet: &Packet) -> usize {
@@ -155,6 +158,21 @@ impl Priority {
             self.lane_of.get(&packet.flow.0).copied().unwrap_or(own)
         };
         usize::from(lane).min(self.lanes.len() - 1)
+    }
+
+    /// Asks a lane, to which the line is as fast as the lane gets it.
+    #[inline]
+    fn ask<T>(
+        &mut self,
+        lane: usize,
+        cx: &mut QueueCx<'_>,
+        act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
+    ) -> T {
+        let line = cx.rate;
+        cx.rate = self.turns.rate(lane);
+        let answer = act(&mut self.lanes[lane], cx);
+        cx.rate = line;
+        answer
     }
 }
 
@@ -169,15 +187,20 @@ impl QueueDiscipline for Priority {
                 cx.idle_since = Some(self.turns.done(lane));
             }
         }
-        self.lanes[lane].enqueue(now, packet, cx);
+        self.ask(lane, cx, |lane, cx| lane.enqueue(now, packet, cx));
         cx.idle_since = idle_since;
     }
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        for (number, lane) in self.lanes.iter_mut().enumerate() {
-            if let Some(packet) = lane.dequeue(now, cx) {
-                self.turns.served(number, now, cx.idle_since);
-                return Some(packet);
+        for number in 0..self.lanes.len() {
+            let packet = self.ask(number, cx, |lane, cx| lane.dequeue(now, cx));
+            if let Some(packet) = &packet {
+                let waits = |lane: usize| self.lanes[lane].backlog().packets > 0;
+                self.turns.served(number, packet.size(), now, cx.idle_since, waits);
+            }
+            self.turns.asked(number, cx.rate);
+            if packet.is_some() {
+                return packet;
             }
         }
         None
@@ -192,9 +215,9 @@ impl QueueDiscipline for Priority {
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
-        for lane in &mut self.lanes {
-            if lane.next_timer().is_some_and(|due| due <= now) {
-                lane.on_timer(now, cx);
+        for number in 0..self.lanes.len() {
+            if self.lanes[number].next_timer().is_some_and(|due| due <= now) {
+                self.ask(number, cx, |lane, cx| lane.on_timer(now, cx));
             }
         }
     }

@@ -85,6 +85,60 @@ pub struct Priority {
     pub capacities: Vec<Capacity>,
     /// For each lane, since when the line has been there for others; nothing for the one that it was there for last.
     pub away: Vec<Option<Time>>,
+    pub had: Vec<Had>,
+}
+
+/// What a queue had of the line. RFC 8033 §5.2 measures how fast packets leave while enough of them wait, and averages over 2¹⁶
+/// bytes: here the measure is what the line carried meanwhile, from each packet that leaves others behind to the next.
+///
+/// Whoever asks a queue for a packet tells it so, and until then it computes with what it was told before.
+pub struct Had {
+    told: BitRate,
+    /// Bytes of its own, and of all.
+    pieces: Vec<(f64, f64)>,
+    begun: Option<(f64, f64)>,
+}
+
+impl Had {
+    pub fn nothing(line: BitRate) -> Self {
+        Self { told: line, pieces: Vec::new(), begun: None }
+    }
+
+    fn tell(&mut self, line: BitRate) {
+        self.told = Self::of(line, self.part());
+    }
+
+    fn part(&self) -> f64 {
+        let (mut weight, mut own, mut all) = (1.0, 0.0, 0.0);
+        for (mine, everyones) in self.pieces.iter().rev() {
+            own += weight * mine;
+            all += weight * everyones;
+            weight /= 1.0 + mine / 65_536.0;
+        }
+        if all > 0.0 { own / all } else { 1.0 }
+    }
+
+    /// The line for who has this part of it.
+    fn of(line: BitRate, part: f64) -> BitRate {
+        if line == BitRate::ZERO || part == 1.0 {
+            line
+        } else {
+            line.mul_f64(part).max(BitRate::from_bits_per_sec(1))
+        }
+    }
+
+    /// One of them sends so many bytes; `waits` are those that have more.
+    fn sends<'a>(all: impl Iterator<Item = &'a mut Self>, one: usize, size: Bytes, waits: &[bool]) {
+        let size = size.as_f64();
+        for (at, had) in all.enumerate() {
+            if at == one {
+                had.pieces.extend(had.begun.take());
+                had.begun = waits[at].then_some((size, size));
+            } else {
+                had.begun = had.begun.filter(|_| waits[at]).map(|(own, all)| (own, all + size));
+            }
+        }
+    }
 }
 
 /// The line takes a packet of one of them.
@@ -93,6 +147,21 @@ fn turns_to(away: &mut [Option<Time>], one: usize, now: Time, idle_since: Option
         *other = Some(idle_since.unwrap_or(now));
     }
     away[one] = None;
+}
+
+impl Priority {
+    fn with<T>(
+        &mut self,
+        lane: usize,
+        cx: &mut QueueCx<'_>,
+        act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
+    ) -> T {
+        let line = cx.rate;
+        cx.rate = self.had[lane].told;
+        let answer = act(&mut self.lanes[lane], cx);
+        cx.rate = line;
+        answer
+    }
 }
 
 impl QueueDiscipline for Priority {
@@ -109,16 +178,21 @@ impl QueueDiscipline for Priority {
         if self.lanes[lane].backlog().packets == 0 && (has_room || idle_since.is_some()) {
             cx.idle_since = self.away[lane].or(idle_since);
         }
-        self.lanes[lane].enqueue(now, packet, cx);
+        self.with(lane, cx, |lane, cx| lane.enqueue(now, packet, cx));
         cx.idle_since = idle_since;
     }
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        for (number, lane) in self.lanes.iter_mut().enumerate() {
-            if let Some(packet) = lane.dequeue(now, cx) {
+        for number in 0..self.lanes.len() {
+            let packet = self.with(number, cx, |lane, cx| lane.dequeue(now, cx));
+            if let Some(packet) = packet {
                 turns_to(&mut self.away, number, now, cx.idle_since);
+                let waits: Vec<bool> = self.lanes.iter().map(|lane| lane.backlog().packets > 0).collect();
+                Had::sends(self.had.iter_mut(), number, packet.size(), &waits);
+                self.had[number].tell(cx.rate);
                 return Some(packet);
             }
+            self.had[number].tell(cx.rate);
         }
         None
     }
@@ -132,8 +206,10 @@ impl QueueDiscipline for Priority {
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
-        for lane in self.lanes.iter_mut().filter(|lane| lane.next_timer().is_some_and(|due| due <= now)) {
-            lane.on_timer(now, cx);
+        for number in 0..self.lanes.len() {
+            if self.lanes[number].next_timer().is_some_and(|due| due <= now) {
+                self.with(number, cx, |lane, cx| lane.on_timer(now, cx));
+            }
         }
     }
 
@@ -176,6 +252,7 @@ pub struct Class {
     pub bucket: Option<Bucket>,
     /// What the line can be at most to the queue.
     pub rate: BitRate,
+    pub had: Had,
     pub queue: Discipline,
     pub head: Option<Packet>,
     /// Since when the line has been there for others; nothing where it was there for this one last.
@@ -190,7 +267,7 @@ impl Class {
     ) -> T {
         // A packet that waits for tokens is the one in transmission, as the queue sees it.
         let (line, idle_since) = (cx.rate, cx.idle_since);
-        cx.rate = line.min(self.rate);
+        cx.rate = self.had.told.min(self.rate);
         cx.idle_since = match self.head {
             Some(_) => None,
             None if self.queue.backlog().packets == 0 => self.away.or(idle_since),
@@ -209,6 +286,8 @@ pub struct Shaper {
     pub class: fn(u32) -> usize,
     pub last: usize,
     pub again: Option<Time>,
+    /// The rate of the common tokens.
+    pub rate: BitRate,
 }
 
 impl QueueDiscipline for Shaper {
@@ -224,6 +303,7 @@ impl QueueDiscipline for Shaper {
             let class = &mut self.classes[at];
             if class.head.is_none() {
                 class.head = class.with(cx, |queue, cx| queue.dequeue(now, cx));
+                class.had.tell(cx.rate.min(self.rate));
             }
             let Some(size) = class.head.map(|head| head.size().get()) else {
                 let ready = class.queue.next_ready(now);
@@ -251,6 +331,9 @@ impl QueueDiscipline for Shaper {
             for (class, away) in self.classes.iter_mut().zip(away) {
                 class.away = away;
             }
+            let has_more = |class: &Class| class.head.is_some() || class.queue.backlog().packets > 0;
+            let waits: Vec<bool> = self.classes.iter().map(has_more).collect();
+            Had::sends(self.classes.iter_mut().map(|class| &mut class.had), at, Bytes::new(size), &waits);
             return packet;
         }
         None
@@ -330,6 +413,7 @@ proptest! {
         let mut anew = Priority {
             lanes, class: |flow| match flow { 0 => Some(2), 4 => Some(0), _ => None },
             capacities: vec![capacity, capacity, Capacity::Packets(5)], away: vec![Some(Time::ZERO); 3],
+            had: (0..3).map(|_| Had::nothing(rates.at(Time::ZERO))).collect(),
         };
         let anew = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
         prop_assert_eq!(difference(&ours, &anew), None);
@@ -353,7 +437,8 @@ proptest! {
             let rate = BitRate::from_bits_per_sec(rate);
             let link = BuildCx { rate: rates.at(Time::ZERO).min(rate), ..common::link(capacity) };
             let queue = config(queue).build(&link).into_attended();
-            Class { bucket: burst.map(|burst| Bucket::new(rate, burst)), rate, queue, head: None, away: Some(Time::ZERO) }
+            Class { bucket: burst.map(|burst| Bucket::new(rate, burst)), rate,
+                had: Had::nothing(rates.at(Time::ZERO).min(BitRate::from_bits_per_sec(all))), queue, head: None, away: Some(Time::ZERO) }
         };
         let mut all_classes = Vec::new();
         if classes {
@@ -361,7 +446,7 @@ proptest! {
         }
         all_classes.push(class(all, None, inner));
         let mut anew = Shaper {
-            common: Bucket::new(BitRate::from_bits_per_sec(all), burst), classes: all_classes,
+            rate: BitRate::from_bits_per_sec(all), common: Bucket::new(BitRate::from_bits_per_sec(all), burst), classes: all_classes,
             class: if classes { |flow| match flow { 1 => 0, 2 => 1, _ => 2 } } else { |_| 0 }, last: 0, again: None,
         };
         let anew = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));

@@ -156,6 +156,7 @@ fn shaper(which: usize, capacity: Capacity) -> (String, lines::Shaper) {
         lines::Class {
             bucket: burst.map(|burst| lines::Bucket::new(rate, burst)),
             rate,
+            had: lines::Had::nothing(BitRate::from_bits_per_sec(3_906_250)),
             queue: timed(which, capacity, rate),
             head: None,
             // Before any of them was served the line is as idle as it is to all.
@@ -168,6 +169,7 @@ fn shaper(which: usize, capacity: Capacity) -> (String, lines::Shaper) {
         class: |flow| usize::from(flow != 1),
         last: 0,
         again: None,
+        rate: BitRate::from_bits_per_sec(3_906_250),
     };
     (written, anew)
 }
@@ -195,6 +197,7 @@ proptest! {
             class: |flow| Some(usize::from(flow != 0)),
             capacities: vec![capacity; 2],
             away: vec![Some(Time::ZERO); 2],
+            had: vec![lines::Had::nothing(RATE), lines::Had::nothing(RATE)],
         };
         let anew = serve_at(&mut anew, &jobs, 1, &|_| RATE);
         prop_assert_eq!(difference(&ours, &anew), None);
