@@ -164,14 +164,14 @@ impl Priority {
     #[inline]
     fn ask<T>(
         &mut self,
-        lane: usize,
+        number: usize,
         cx: &mut QueueCx<'_>,
         act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
     ) -> T {
-        let line = cx.rate;
-        cx.rate = self.turns.rate(lane);
-        let answer = act(&mut self.lanes[lane], cx);
-        cx.rate = line;
+        let whole = cx.rate;
+        cx.rate = self.turns.rate(number);
+        let answer = act(&mut self.lanes[number], cx);
+        cx.rate = whole;
         answer
     }
 }

@@ -152,14 +152,14 @@ fn turns_to(away: &mut [Option<Time>], one: usize, now: Time, idle_since: Option
 impl Priority {
     fn with<T>(
         &mut self,
-        lane: usize,
+        number: usize,
         cx: &mut QueueCx<'_>,
         act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
     ) -> T {
-        let line = cx.rate;
-        cx.rate = self.had[lane].told;
-        let answer = act(&mut self.lanes[lane], cx);
-        cx.rate = line;
+        let whole = cx.rate;
+        cx.rate = self.had[number].told;
+        let answer = act(&mut self.lanes[number], cx);
+        cx.rate = whole;
         answer
     }
 }
