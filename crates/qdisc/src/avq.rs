@@ -25,7 +25,7 @@ use tailback_core::{
 };
 
 use crate::limit::Limit;
-use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::parts::{BuildCx, Info, QueueConfig, check_gain};
 use crate::rate::KnownRate;
 
 /// Adaptive virtual queue (Kunniyur and Srikant 2001): drops or marks what a virtual queue of adapting capacity would
@@ -69,7 +69,7 @@ impl Default for AvdConfig {
 
 fn check_adaptation(target: f64, gain: f64, checker: &mut Checker) {
     checker.require(target > 0.0 && target <= 1.0, "target", target, "above 0, at most 1");
-    checker.require(gain > 0.0 && gain.is_finite(), "gain", gain, "a number above zero");
+    check_gain("gain", gain, checker);
 }
 
 impl AvqConfig {

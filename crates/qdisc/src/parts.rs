@@ -100,6 +100,15 @@ pub trait QueueConfig {
     }
 }
 
+/// Complains about a gain that nothing could be multiplied with.
+pub(crate) fn check_gain(name: &'static str, gain: f64, checker: &mut Checker) {
+    checker.require(gain > 0.0 && gain <= MOST_GAIN, name, gain, format!("above 0, at most {MOST_GAIN}"));
+}
+
+/// A law with more than this jumps from one end to the other at every step. With numbers near the largest that there is, it
+/// would compute with infinite ones.
+pub(crate) const MOST_GAIN: f64 = 1e6;
+
 /// The flows of a field that lists tables.
 pub(crate) fn numbered<'a>(list: &str, flows: impl Iterator<Item = &'a Vec<u32>>) -> FlowLists<'a> {
     flows.enumerate().map(|(index, flows)| (format!("{list}[{index}].flows"), &flows[..])).collect()

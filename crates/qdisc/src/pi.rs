@@ -17,7 +17,7 @@ use tailback_core::{
 };
 
 use crate::limit::Limit;
-use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::parts::{BuildCx, Info, MOST_GAIN, QueueConfig};
 use crate::sampled::{Sampler, by_chance};
 use crate::watched::Periodic;
 
@@ -51,10 +51,10 @@ impl PiConfig {
         checker.require(target > Bytes::ZERO, "target", self.target, "an amount above zero");
         checker.require(self.b > 0.0, "b", self.b, "a number above 0");
         checker.require(
-            self.a > self.b && self.a.is_finite(),
+            self.a > self.b && self.a <= MOST_GAIN,
             "a",
             self.a,
-            format!("a number above b, which is {}", self.b),
+            format!("a number above b, which is {}, at most {MOST_GAIN}", self.b),
         );
         let ok = self.frequency > 0.0 && self.frequency <= 1e5;
         checker.require(ok, "frequency", self.frequency, "above 0, at most 100000 per second");

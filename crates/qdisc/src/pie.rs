@@ -18,7 +18,7 @@ use tailback_core::{
 };
 
 use crate::limit::Limit;
-use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::parts::{BuildCx, Info, QueueConfig, check_gain};
 use crate::rate::KnownRate;
 use crate::sampled::Sampler;
 use crate::watched::Periodic;
@@ -68,7 +68,7 @@ pub(crate) fn check_controller(target: Span, period: Span, gains: [f64; 2], chec
     checker.require(!target.is_zero(), "target", target, "a time above zero");
     checker.require(period >= Span::from_micros(10), "period", period, "a time of at least 10 µs");
     for (name, gain) in ["alpha", "beta"].into_iter().zip(gains) {
-        checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
+        check_gain(name, gain, checker);
     }
 }
 

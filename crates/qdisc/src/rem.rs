@@ -20,7 +20,7 @@ use tailback_core::{
 };
 
 use crate::limit::Limit;
-use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::parts::{BuildCx, Info, MOST_GAIN, QueueConfig, check_gain};
 use crate::sampled::{Sampler, by_chance};
 use crate::watched::Periodic;
 
@@ -61,12 +61,10 @@ impl RemConfig {
     pub fn check(&self, checker: &mut Checker) {
         let target = self.target.in_bytes(Bytes::new(1000));
         checker.require(target > Bytes::ZERO, "target", self.target, "an amount above zero");
-        for (name, value, least) in
-            [("gamma", self.gamma, 0.0), ("alpha", self.alpha, 0.0), ("phi", self.phi, 1.0)]
-        {
-            let ok = value.is_finite() && value > least;
-            checker.require(ok, name, value, format!("a number above {least}"));
-        }
+        check_gain("gamma", self.gamma, checker);
+        check_gain("alpha", self.alpha, checker);
+        let ok = self.phi > 1.0 && self.phi <= MOST_GAIN;
+        checker.require(ok, "phi", self.phi, format!("above 1, at most {MOST_GAIN}"));
         let ok = self.period >= Span::from_micros(10);
         checker.require(ok, "period", self.period, "a time of at least 10 µs");
     }

@@ -22,6 +22,11 @@ fn every_bad_parameter_is_named() {
             r#"{"name":"pie","target":"0 ms","period":"1 ns","mark_limit":2}"#,
             vec!["target", "period", "mark_limit"],
         ),
+        (r#"{"name":"pie","alpha":1e308,"beta":1e308}"#, vec!["alpha", "beta"]),
+        (r#"{"name":"rem","gamma":1e300,"alpha":1e300,"phi":1e300}"#, vec!["gamma", "alpha", "phi"]),
+        (r#"{"name":"pi","a":1e308,"b":1e307}"#, vec!["a"]),
+        (r#"{"name":"avd","gain":1e308}"#, vec!["gain"]),
+        (r#"{"name":"framed-round-robin","reserve":5e-324}"#, vec!["reserve"]),
         (r#"{"name":"codel","target":"100 ms","interval":"10 ms"}"#, vec!["interval"]),
         (r#"{"name":"fq-codel","quantum":"1 B","queues":0}"#, vec!["quantum", "queues"]),
         (

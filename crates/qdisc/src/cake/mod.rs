@@ -85,7 +85,8 @@ fn law(rtt: Span, rate: Option<BitRate>) -> (Constants, i64) {
 
 /// A tin with this share of the rate.
 fn tin(config: &CakeConfig, share: &Share) -> Tin {
-    let rate = config.rate.map(|rate| rate.mul_f64(share.part));
+    // A part of next to nothing is not nothing, or a packet would take for ever.
+    let rate = config.rate.map(|rate| rate.mul_f64(share.part).max(BitRate::from_bits_per_sec(1)));
     let keeping = (config.isolation, config.ingress);
     Tin::new((share.name, share.quantum), rate.map(Clock::new), law(config.rtt, rate), keeping)
 }

@@ -13,7 +13,7 @@ use tailback_core::{Checker, Packet, QueueCx, Time};
 use super::agenda::Agenda;
 use super::heap::Entry;
 use super::order::Order;
-use super::shares::{check_reservations, check_shares};
+use super::shares::{check_reservations, check_reserve, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
 use crate::fair::PerFlow;
@@ -41,8 +41,7 @@ impl Default for VirtualClockConfig {
 impl VirtualClockConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
-        let reserve = self.reserve;
-        checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
+        check_reserve(self.reserve, checker);
         check_shares(&self.shares, "shares", checker);
         check_reservations(&self.shares, self.reserve, checker);
         checker.within("buffer", |checker| self.buffer.check_for_tags(checker));

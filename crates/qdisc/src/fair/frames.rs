@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Span};
 
-use super::shares::{check_reservations, check_shares};
+use super::shares::{check_reservations, check_reserve, check_shares};
 use super::{BufferConfig, Share};
 use crate::fair::PerFlow;
 use crate::fair::framed::{Frame, Framed};
@@ -91,10 +91,6 @@ const MOST_LEVELS: usize = 64;
 fn check_frame(frame: Span, checker: &mut Checker) {
     let ok = (Span::from_micros(10)..=Span::from_secs(1)).contains(&frame);
     checker.require(ok, "frame", frame, "a time from 10 µs to 1 s");
-}
-
-fn check_reserve(reserve: f64, checker: &mut Checker) {
-    checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
 }
 
 impl FramedRoundRobinConfig {

@@ -60,6 +60,16 @@ pub(crate) fn check_members(flows: &[u32], seen: &mut BTreeSet<u32>, checker: &m
     }
 }
 
+/// A lesser part of a link is for nobody: a packet would wait for longer than any run lasts, and near the least number that there
+/// is for an infinite time.
+const LEAST_RESERVE: f64 = 1e-9;
+
+/// Complains about the part of a link that is reserved for a flow of weight 1, where it makes no sense.
+pub(crate) fn check_reserve(reserve: f64, checker: &mut Checker) {
+    let ok = (LEAST_RESERVE..=1.0).contains(&reserve);
+    checker.require(ok, "reserve", reserve, format!("at least {LEAST_RESERVE}, at most 1"));
+}
+
 /// Complains about weights of which one alone would have more than the whole link, where a weight of 1 has the part
 /// `reserve` of it.
 pub(crate) fn check_reservations(shares: &[Share], reserve: f64, checker: &mut Checker) {
