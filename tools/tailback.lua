@@ -12,7 +12,7 @@ local REPORTS = { [1] = "interval", [2] = "loss", [3] = "accumulation", [4] = "g
 local VERSION, HEAD, DATA = 5, 20, 0
 local ENVELOPE, ENVELOPE_HEAD, TAG = 4, 24, 16
 local ENVELOPES =
-    { [1] = "hello", [2] = "cookie", [3] = "initiation", [4] = "response", [5] = "sealed", [6] = "open" }
+    { [1] = "hello", [2] = "cookie", [3] = "initiation", [4] = "response", [5] = "sealed", [6] = "open", [7] = "other version" }
 local MESSAGES = { [0x81] = "ping", [0x82] = "pong", [0x83] = "verdict", [0x84] = "farewell" }
 
 local f = {
@@ -157,12 +157,16 @@ end
 
 -- Whether a datagram is an envelope: its lengths fit its kind.
 local function is_envelope(buffer)
-    if buffer:len() < 20 or buffer(0, 1):uint() ~= ENVELOPE then
+    if buffer:len() < 20 then
         return false
     end
     local kind, length = buffer(1, 1):uint(), buffer:len()
+    -- The answer to another version is the only one that bears no number of ours; a frame of 44 bytes has been found by now.
+    if kind == 7 then
+        return length == 44 and buffer(2, 2):uint() == 0
+    end
     local least = { 96, 86, 88, 12, ENVELOPE_HEAD + TAG + 1, ENVELOPE_HEAD + 1 }
-    return least[kind] ~= nil and length >= least[kind] and (kind ~= 2 or length == 86)
+    return buffer(0, 1):uint() == ENVELOPE and least[kind] ~= nil and length >= least[kind] and (kind ~= 2 or length == 86)
 end
 
 -- A frame, and what the columns say of it.
@@ -216,6 +220,10 @@ envelopes[4] = function(tree, buffer)
     if buffer:len() > at then
         tree:add(f.noise, buffer(at))
     end
+end
+
+envelopes[7] = function(tree, buffer)
+    add(tree, buffer, 4, { { f.nonce, 8 }, { f.code, 32 } })
 end
 
 -- The head of what is sealed or open; where its inside begins.

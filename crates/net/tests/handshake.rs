@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use tailback_core::{Span, Time};
-use tailback_net::secure::envelope::{COOKIE, Envelope, SHORTEST_HELLO};
+use tailback_net::secure::envelope::{COOKIE, Envelope, SHORTEST_HELLO, VERSION};
 use tailback_net::secure::handshake::{Answer, Knock, LONGEST_OFFER};
-use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
+use tailback_net::secure::{Greeter, Initiator, Invitation, KeyPair, Responder};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
@@ -260,4 +260,49 @@ fn without_keys_anybody_is_let_in() {
         let answer = responder.read(Time::ZERO + Span::from_secs(3), here(), initiation);
         assert!(matches!(answer, Answer::Knock(_)), "{answer:?}");
     }
+}
+
+/// Whoever has the invitation and speaks another version is told so, in fewer bytes than he sent; a stranger gets no answer, and
+/// can turn nobody away.
+#[test]
+fn versions_are_those_of_who_has_the_invitation() {
+    let receiver = pair();
+    let invitation = Invitation::of(&receiver);
+    let mut responder = Responder::new(Some(receiver), Time::ZERO).expect("random numbers");
+    let (ours, theirs) = (Greeter::new(&invitation), Greeter::new(&Invitation::of(&pair())));
+    for version in [0, VERSION - 1, VERSION + 1, u8::MAX] {
+        for length in [0, 1232] {
+            let hello = ours.hello(version, 7, length);
+            let Answer::Other { version: told, reply } = responder.read(Time::ZERO, here(), &hello) else {
+                panic!("no answer to version {version}")
+            };
+            assert_eq!((told, &reply), (version, &ours.other(VERSION, 7)));
+            assert!(reply.len() < SHORTEST_HELLO);
+            let stranger = theirs.hello(version, 7, length);
+            assert!(matches!(responder.read(Time::ZERO, here(), &stranger), Answer::Nothing));
+            let relabelled = [&[version], &ours.hello(VERSION, 7, length)[1..]].concat();
+            assert!(matches!(responder.read(Time::ZERO, here(), &relabelled), Answer::Nothing));
+        }
+        let answer = ours.other(version, 7);
+        assert_eq!((ours.read_other(7, &answer), ours.read_other(8, &answer)), (Some(version), None));
+        assert_eq!(theirs.read_other(7, &answer), None);
+        for at in 0..answer.len() {
+            let mut changed = answer.clone();
+            changed[at] ^= 1;
+            assert_eq!(ours.read_other(7, &changed), None, "byte {at}");
+        }
+    }
+}
+
+/// Else those who are told of another version would take the answers of those who speak ours, or have more than there are.
+#[test]
+fn answers_to_other_versions_are_limited_like_cookies() {
+    let receiver = pair();
+    let greeter = Greeter::new(&Invitation::of(&receiver));
+    let mut responder = Responder::new(Some(receiver), Time::ZERO).expect("random numbers");
+    let hello = greeter.hello(VERSION + 1, 7, 0);
+    let answers = (0..30_000)
+        .filter(|_| !matches!(responder.read(Time::ZERO, here(), &hello), Answer::Nothing))
+        .count();
+    assert_eq!(answers, 20_000);
 }

@@ -212,6 +212,9 @@ fn received(config: &ReceiveConfig, admit: &Py<PyAny>, teller: &Teller, real: &R
             Word::Listening(address) => Some(json!({"phase": "listening", "port": address.port()})),
             Word::Accepted => offered.take(),
             Word::Refused { name, why } => Some(json!({"phase": "refused", "name": name, "why": shown(why)})),
+            Word::Differs { peer, why } => {
+                Some(json!({"phase": "refused", "name": peer.to_string(), "why": why}))
+            }
         };
         if let Some(told) = told {
             teller.tell(&told);

@@ -264,7 +264,9 @@ impl SecuredChannel {
         let Some(responder) = &mut self.responder else { return false };
         match responder.read(now, arrived.from, datagram) {
             Answer::Nothing => return false,
-            Answer::Reply(bytes) => self.reply(arrived.way_back(), &bytes),
+            Answer::Reply(bytes) | Answer::Other { reply: bytes, .. } => {
+                self.reply(arrived.way_back(), &bytes);
+            }
             // One at a time; others ask again.
             Answer::Knock(knock) => self.knock = self.knock.take().or(Some((knock, arrived.way_back()))),
         }

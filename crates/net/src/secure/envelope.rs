@@ -4,9 +4,11 @@
 //! All numbers are big-endian. Decoding trusts nothing.
 
 use tailback_core::{Packet, Span};
+use tailback_transport::wire;
 
-/// The version of the envelope.
+/// The version of the envelope, and of all that is in it: hosts learn from it alone that they cannot talk.
 pub const VERSION: u8 = 4;
+const _: () = assert!(wire::VERSION == 5, "frames of another version need an envelope of another version");
 /// Bytes before what is sealed.
 pub const HEAD: usize = 24;
 /// Bytes that sealing adds at the end.
@@ -29,6 +31,7 @@ const INITIATION: u8 = 3;
 const RESPONSE: u8 = 4;
 const SEALED: u8 = 5;
 const OPEN: u8 = 6;
+const OTHER: u8 = 7;
 
 /// How a host calls a session: the other one writes it onto what it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +68,8 @@ impl Visible {
 pub enum Envelope<'a> {
     /// A sender asks for a cookie. `length` is the datagram's, filled up with zeros to try how much the way carries.
     Hello {
+        /// The version that the sender speaks, which may be another one.
+        version: u8,
         /// The sender's, by which it knows the answer.
         nonce: u64,
         /// The datagram's.
@@ -80,6 +85,15 @@ pub enum Envelope<'a> {
         length: u16,
         /// What proves that the sender is where it says.
         cookie: [u8; COOKIE],
+        /// Proves that the receiver of the invitation says so.
+        code: [u8; CODE],
+    },
+    /// The receiver speaks another version than a hello.
+    Other {
+        /// The receiver's, which is another one than ours, or nobody would say so.
+        version: u8,
+        /// That of the hello.
+        nonce: u64,
         /// Proves that the receiver of the invitation says so.
         code: [u8; CODE],
     },
@@ -119,8 +133,18 @@ pub enum Envelope<'a> {
 }
 
 /// The bytes of a hello without its code and the zeros that follow it.
-pub fn hello(nonce: u64) -> Vec<u8> {
-    let mut bytes = start(HELLO);
+pub fn hello(version: u8, nonce: u64) -> Vec<u8> {
+    of_version(version, HELLO, nonce)
+}
+
+/// The bytes of the answer to a hello of another version without their code.
+pub fn other(version: u8, nonce: u64) -> Vec<u8> {
+    of_version(version, OTHER, nonce)
+}
+
+/// The head of what no version changes.
+fn of_version(version: u8, kind: u8, nonce: u64) -> Vec<u8> {
+    let mut bytes = vec![version, kind, 0, 0];
     bytes.extend(nonce.to_be_bytes());
     bytes
 }
@@ -182,7 +206,8 @@ impl<'a> Envelope<'a> {
         let (&[version, kind, bits @ ..], rest) = bytes.split_first_chunk::<4>()?;
         let bits = u16::from_be_bytes(bits);
         let has_bits = matches!(kind, SEALED | OPEN);
-        if version != VERSION || (bits & !VISIBLE != 0) || (bits != 0 && !has_bits) {
+        let is_of_all = matches!(kind, HELLO | OTHER);
+        if (version != VERSION && !is_of_all) || (bits & !VISIBLE != 0) || (bits != 0 && !has_bits) {
             return None;
         }
         let mut rest = Fields(rest);
@@ -191,12 +216,16 @@ impl<'a> Envelope<'a> {
                 let (nonce, code) = (rest.u64()?, rest.array()?);
                 let is_filled = bytes.len() >= SHORTEST_HELLO && rest.0.iter().all(|byte| *byte == 0);
                 let length = u16::try_from(bytes.len()).ok()?;
-                is_filled.then_some(Self::Hello { nonce, length, code })
+                is_filled.then_some(Self::Hello { version, nonce, length, code })
             }
             COOKIE_KIND => {
                 let (nonce, length) = (rest.u64()?, rest.u16()?);
                 let (cookie, code) = (rest.array()?, rest.array()?);
                 rest.0.is_empty().then_some(Self::Cookie { nonce, length, cookie, code })
+            }
+            OTHER => {
+                let (nonce, code) = (rest.u64()?, rest.array()?);
+                (rest.0.is_empty() && version != VERSION).then_some(Self::Other { version, nonce, code })
             }
             INITIATION => {
                 let (nonce, session, cookie) = (rest.u64()?, SessionId(rest.u32()?), rest.array()?);

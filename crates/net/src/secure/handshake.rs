@@ -14,7 +14,8 @@ use tailback_core::{Span, Time};
 
 use super::cipher::{Opener, Sealer};
 use super::cookie::Cookies;
-use super::envelope::{self, CODE, COOKIE, Envelope, INITIATION_HEAD, SHORTEST_HELLO, SessionId, TAG};
+use super::envelope::{self, CODE, COOKIE, Envelope, INITIATION_HEAD, SessionId, TAG};
+use super::greeting::Greeter;
 use super::keys::{Invitation, KEY, KeyPair, SECRET, builder_with};
 use super::random::Random;
 
@@ -105,7 +106,7 @@ impl Accepted {
 /// The keys of the codes in the clear, each of all bytes before it. In the clear the codes are checksums.
 #[derive(Clone, Debug)]
 struct Codes {
-    hello: hmac::Key,
+    greeter: Greeter,
     cookie: hmac::Key,
     initiation: hmac::Key,
 }
@@ -115,7 +116,7 @@ impl Codes {
         let nobody = Invitation { public: [0; KEY], secret: [0; SECRET] };
         let invitation = keys.map_or(&nobody, |(_, invitation)| invitation);
         Self {
-            hello: invitation.code_key(b"tailback hello"),
+            greeter: Greeter::new(invitation),
             cookie: invitation.code_key(b"tailback cookie"),
             initiation: invitation.code_key(b"tailback initiation"),
         }
@@ -125,11 +126,6 @@ impl Codes {
 fn seal(key: &hmac::Key, bytes: &mut Vec<u8>) {
     let code = hmac::sign(key, bytes);
     bytes.extend_from_slice(code.as_ref());
-}
-
-/// What a hello's code is of: its head, and its length in the place of its zeros.
-fn meant(nonce: u64, length: u16) -> Vec<u8> {
-    [envelope::hello(nonce), length.to_be_bytes().to_vec()].concat()
 }
 
 // ── sender ──
@@ -168,13 +164,14 @@ impl Initiator {
         Ok(Self { codes: Codes::new(keys.as_ref()), keys, nonce, here, state: None, random })
     }
 
-    /// A hello of this length, which is at least [`SHORTEST_HELLO`].
+    /// A hello of this length, which is at least [`envelope::SHORTEST_HELLO`].
     pub fn hello(&self, length: u16) -> Vec<u8> {
-        let length = length.max(SHORTEST_HELLO as u16);
-        let mut bytes = envelope::hello(self.nonce);
-        bytes.extend_from_slice(hmac::sign(&self.codes.hello, &meant(self.nonce, length)).as_ref());
-        bytes.resize(usize::from(length), 0);
-        bytes
+        self.codes.greeter.hello(envelope::VERSION, self.nonce, length)
+    }
+
+    /// The version that the receiver speaks, where this is its answer to a hello of this side's version.
+    pub fn other_version(&self, datagram: &[u8]) -> Option<u8> {
+        self.codes.greeter.read_other(self.nonce, datagram)
     }
 
     /// The cookie in this datagram, and the length of the hello that it answers.
@@ -263,6 +260,13 @@ pub enum Answer {
     Nothing,
     /// These bytes go back.
     Reply(Vec<u8>),
+    /// Somebody with the invitation speaks another version, and is told so.
+    Other {
+        /// His version.
+        version: u8,
+        /// These bytes go back.
+        reply: Vec<u8>,
+    },
     /// Somebody with the invitation offers something.
     Knock(Box<Knock>),
 }
@@ -321,11 +325,17 @@ impl Responder {
     /// What to do about this datagram, if it belongs to a handshake.
     pub fn read(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> Answer {
         match Envelope::read(datagram) {
-            Some(Envelope::Hello { nonce, length, code }) => {
+            Some(Envelope::Hello { version, nonce, length, code }) => {
                 // Who has no invitation takes none of the answers that there are in a second.
-                let is_ours = hmac::verify(&self.codes.hello, &meant(nonce, length), &code).is_ok();
+                let is_ours = self.codes.greeter.is_ours((version, nonce, length), &code);
                 if !is_ours || !self.cookies_left.take(now) {
                     return Answer::Nothing;
+                }
+                if version != envelope::VERSION {
+                    return Answer::Other {
+                        version,
+                        reply: self.codes.greeter.other(envelope::VERSION, nonce),
+                    };
                 }
                 let mut reply = envelope::cookie(nonce, length, &self.cookies.make(now, from, nonce));
                 seal(&self.codes.cookie, &mut reply);

@@ -5,6 +5,7 @@
 pub mod cipher;
 pub mod cookie;
 pub mod envelope;
+pub mod greeting;
 pub mod handshake;
 pub mod keys;
 pub mod random;
@@ -12,6 +13,7 @@ pub mod random;
 pub use cipher::{Cipher, Opener, Sealer};
 pub use cookie::Cookies;
 pub use envelope::{Envelope, SessionId, Visible};
+pub use greeting::Greeter;
 pub use handshake::{Accepted, HandshakeError, Initiator, Knock, Responder};
 pub use keys::{Invitation, KeyPair};
 pub use random::Random;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use tailback_core::{Bytes, Span};
 
+use crate::secure::envelope::VERSION;
 use crate::secure::handshake::HandshakeError;
 use crate::shown::shown;
 
@@ -52,6 +53,14 @@ pub enum TransferError {
     Unreachable {
         /// All of them.
         tried: Vec<Tried>,
+    },
+    /// The receiver speaks another version.
+    #[error("{peer} {}", differs(*.version))]
+    Version {
+        /// Where it is.
+        peer: SocketAddr,
+        /// Its version.
+        version: u8,
     },
     /// The receiver does not want the file.
     #[error("the receiver refuses: {0}")]
@@ -140,6 +149,15 @@ pub struct Tried {
     pub peer: SocketAddr,
     /// What the system said of it, if anything.
     pub why: Option<String>,
+}
+
+/// What becomes of somebody who speaks this version, and what to do.
+pub(super) fn differs(version: u8) -> String {
+    let older = if version > VERSION { "this host" } else { "that host" };
+    format!(
+        "speaks version {version} of transfers, and this host version {VERSION}; expected the same version at both: update \
+         Tailback at {older}"
+    )
 }
 
 fn unanswered(tried: &[Tried], patience: Span) -> String {

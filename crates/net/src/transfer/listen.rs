@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use tailback_core::Span;
 
 use super::error::TransferError;
-use super::{Phase, Seen, Watch};
+use super::{Phase, Seen, Watch, plain};
 use crate::clock::Clock;
 use crate::refused::{is_momentary, is_too_long};
 use crate::secure::handshake::{Answer, Knock, Responder};
@@ -53,12 +53,14 @@ fn of_both(port: u16) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Answers whoever comes, until somebody with the invitation offers something.
+/// Answers whoever comes, until somebody with the invitation offers something. `differs` hears of those who have it and speak
+/// another version.
 pub(super) fn listen(
     socket: &MarkedSocket,
     responder: &mut Responder,
     clock: Clock,
     watch: &mut Watch<'_>,
+    mut differs: impl FnMut(SocketAddr, u8),
 ) -> Result<(Knock, Way), TransferError> {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while watch(&Seen::before(Phase::Waiting, 0, 0)) {
@@ -74,6 +76,10 @@ pub(super) fn listen(
             match responder.read(clock.now(), arrived.from, datagram) {
                 Answer::Nothing => {}
                 Answer::Reply(bytes) => socket.reply(way, &bytes),
+                Answer::Other { version, reply } => {
+                    socket.reply(way, &reply);
+                    differs(plain(arrived.from), version);
+                }
                 Answer::Knock(knock) => return Ok((*knock, way)),
             }
         }

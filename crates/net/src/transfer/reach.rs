@@ -71,6 +71,8 @@ struct Address {
     /// The datagrams that are asked for, the longest first.
     lengths: Vec<u16>,
     why: Option<String>,
+    /// The version that is spoken there, if it is another one.
+    other: Option<u8>,
     is_hopeless: bool,
 }
 
@@ -79,7 +81,7 @@ impl Address {
         let longest = (packet.get() as usize).saturating_sub(below(peer.is_ipv6()));
         let longest = longest.clamp(SAFE, usize::from(u16::MAX));
         let lengths = lengths(longest, below(peer.is_ipv6()));
-        Self { peer, socket: None, lengths, why: None, is_hopeless: false }
+        Self { peer, socket: None, lengths, why: None, other: None, is_hopeless: false }
     }
 
     /// Its socket; `None` where it cannot be had, now or ever.
@@ -122,9 +124,15 @@ impl Address {
         !cannot_leave(|| self.say(&hello))
     }
 
+    /// The cookie in a datagram. Whoever speaks another version gives none, and says so.
+    fn cookie(&mut self, initiator: &Initiator, bytes: &[u8]) -> Option<LengthAnswer> {
+        self.other = self.other.or_else(|| initiator.other_version(bytes));
+        initiator.cookie(bytes)
+    }
+
     /// The answer in a datagram, if it is one to something that a transfer can use.
     fn read(&mut self, initiator: &Initiator, bytes: &[u8]) -> Option<LengthAnswer> {
-        let (cookie, length) = initiator.cookie(bytes)?;
+        let (cookie, length) = self.cookie(initiator, bytes)?;
         if usize::from(length) < SAFE {
             self.why = Some(TOO_NARROW.to_owned());
         }
@@ -272,8 +280,8 @@ impl<'a> Reach<'a> {
         patience: Span,
         (seen, watch): (Seen, Watch<'a>),
     ) -> Self {
-        let socket = Some(socket);
-        let address = Address { peer, socket, lengths: Vec::new(), why: None, is_hopeless: false };
+        let mut address = Address::new(peer, Bytes::ZERO);
+        address.socket = Some(socket);
         Self { addresses: vec![address], chosen: 0, clock, deadline, patience, seen, watch, buffer: buffer() }
     }
 
@@ -296,7 +304,8 @@ impl<'a> Reach<'a> {
             // The receiver may have been started again, and knows nothing of its cookie.
             if attempt % 3 == 2 {
                 let _ = self.addresses[index].say(&initiator.hello(SAFE as u16));
-                let fresh = self.answer(index, LONGEST_WAIT, |_, bytes| initiator.cookie(bytes))?;
+                let fresh =
+                    self.answer(index, LONGEST_WAIT, |address, bytes| address.cookie(initiator, bytes))?;
                 if let Some((fresh, _)) = fresh
                     && fresh != cookie
                 {
@@ -360,8 +369,12 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Looks whether it is to be stopped.
+    /// Looks whether it is to be stopped, or waits for somebody who cannot be talked to.
     fn look(&mut self) -> Result<(), TransferError> {
+        let version = |address: &Address| Some((address.peer, address.other?));
+        if let Some((peer, version)) = self.addresses.iter().find_map(version) {
+            return Err(TransferError::Version { peer, version });
+        }
         if (self.watch)(&self.seen) { Ok(()) } else { Err(TransferError::Stopped) }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
 
-use super::error::TransferError;
+use super::error::{TransferError, differs};
 use super::hash::Hash;
 use super::listen::{bound, listen};
 use super::offer::{Offer, write_answer};
@@ -86,6 +86,13 @@ pub enum Word<'a> {
         /// Why it is not wanted.
         why: &'a str,
     },
+    /// A sender speaks another version. Of each version it is told once.
+    Differs {
+        /// Where it is.
+        peer: SocketAddr,
+        /// Both versions, and what to do.
+        why: &'a str,
+    },
 }
 
 /// An offer that was accepted.
@@ -126,11 +133,16 @@ pub fn receive<R: Endpoint>(
     let mut responder = Responder::new(config.keys.clone(), clock.now())?;
     tell(Word::Listening(socket.local()?));
     crate::margin::measured();
-    let mut next = None;
+    let (mut next, mut others) = (None, Vec::new());
     loop {
         let (knock, way) = match next.take() {
             Some(knocked) => knocked,
-            None => listen(&socket, &mut responder, clock, &mut watch)?,
+            None => listen(&socket, &mut responder, clock, &mut watch, |peer, version| {
+                if !others.contains(&version) {
+                    others.push(version);
+                    tell(Word::Differs { peer, why: &format!("it {}", differs(version)) });
+                }
+            })?,
         };
         let (sender, nonce, made) = (knock.sender, knock.nonce, knock.made);
         let offer = Offer::read(&knock.offer);

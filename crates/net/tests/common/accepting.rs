@@ -26,7 +26,7 @@ pub(crate) fn accepting(socket: UdpSocket, pair: &KeyPair, clock: Clock) -> (Sec
         };
         let way = arrived.way_back();
         match responder.read(clock.now(), arrived.from, &buffer[..arrived.length]) {
-            Answer::Nothing => {}
+            Answer::Nothing | Answer::Other { .. } => {}
             Answer::Reply(bytes) => socket.reply(way, &bytes),
             Answer::Knock(knock) => {
                 let offer = Offer::read(&knock.offer).expect("an offer");

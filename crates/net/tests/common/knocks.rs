@@ -87,6 +87,7 @@ impl World {
     fn knock(&mut self, from: SocketAddr, bytes: &[u8]) {
         match self.responder.read(self.now, from, bytes) {
             Answer::Nothing => {}
+            Answer::Other { .. } => panic!("a hello of another version that nobody made"),
             Answer::Reply(reply) => {
                 assert!(reply.len() <= 3 * bytes.len(), "{} bytes for {}", reply.len(), bytes.len());
                 if let Some((cookie, _)) = self.initiator.cookie(&reply) {

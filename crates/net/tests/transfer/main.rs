@@ -15,5 +15,6 @@ mod refused;
 #[path = "../common/relay.rs"]
 mod relay;
 mod resumed;
+mod versions;
 mod waiting;
 mod whole;
