@@ -39,6 +39,11 @@ def film(tmp_path: Path) -> Path:
     return path
 
 
+def run(home: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    """What becomes of a command with these words."""
+    return subprocess.run([*COMMAND, *words], env=home, text=True, capture_output=True, timeout=LONG, check=False)
+
+
 class Waiting:
     """A receiver, and the command that it printed."""
 
@@ -63,14 +68,7 @@ class Waiting:
     def send(self, home: dict[str, str], file: Path, *words: str) -> subprocess.CompletedProcess[str]:
         """What becomes of the command with this file."""
         key = ["--key", self.key] if self.key else ["--plaintext"]
-        return subprocess.run(
-            [*COMMAND, "send", str(file), self.host, *key, *words],
-            env=home,
-            text=True,
-            capture_output=True,
-            timeout=LONG,
-            check=False,
-        )
+        return run(home, "send", str(file), self.host, *key, *words)
 
     def end(self) -> tuple[int, str, str]:
         """Status, output and errors, when it is over."""
@@ -138,6 +136,26 @@ def test_a_killed_sender_goes_on_where_it_was(tmp_path: Path, home: dict[str, st
     assert receiver.end()[0] == 0
     assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["film"]
+
+
+def test_the_same_commands_again_say_that_the_file_is_there(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    there = tmp_path / "in" / "film"
+    for _ in range(2):
+        receiver = Waiting(tmp_path / "in", home)
+        sent = receiver.send(home, film)
+        status, out, err = receiver.end()
+        assert (sent.returncode, status) == (0, 0), sent.stderr + err
+    for said in (sent.stdout, out):
+        assert f"{film.stat().st_size:,} bytes, all of which were there before\nsha256 " in said
+    assert there.read_bytes() == film.read_bytes()
+    there.write_bytes(bytes(film.stat().st_size))
+    receiver = Waiting(tmp_path / "in", home)
+    sent = receiver.send(home, film)
+    assert (sent.returncode, receiver.process.poll()) == (1, None), "it goes on waiting"
+    assert "film is there already, and is another file; expected another name, or recv --overwrite" in sent.stderr
+    receiver.process.kill()
+    assert "refused film, and still waiting: film is there already" in receiver.end()[2]
+    assert there.read_bytes() == bytes(film.stat().st_size)
 
 
 def test_a_full_disk_is_one_clear_error_at_both_ends(tmp_path: Path, home: dict[str, str], film: Path) -> None:
@@ -228,14 +246,7 @@ def test_a_path_that_is_no_text_is_named(command: str, tmp_path: Path, home: dic
     words = [path, "127.0.0.1:9"] if command == "send" else [path + "/in", "--address", "127.0.0.1"]
     if command == "recv":
         Path(path).unlink()
-    ended = subprocess.run(
-        [*COMMAND, command, *words, "--plaintext"],
-        env=home,
-        text=True,
-        capture_output=True,
-        timeout=LONG,
-        check=False,
-    )
+    ended = run(home, command, *words, "--plaintext")
     assert ended.returncode == 1
     shown = f"{tmp_path}/film\\xff" + ("/in" if command == "recv" else "")
     assert ended.stderr == f"tailback: {shown} is not a path in UTF-8; expected a file and folders whose names are\n"
@@ -255,8 +266,7 @@ def test_what_is_no_file_is_not_sent(tmp_path: Path, home: dict[str, str]) -> No
     """A pipe would wait for somebody who writes, and a device has no end."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        words = [*COMMAND, "send", str(path), "127.0.0.1:9", "--plaintext"]
-        ended = subprocess.run(words, env=home, text=True, capture_output=True, timeout=LONG, check=False)
+        ended = run(home, "send", str(path), "127.0.0.1:9", "--plaintext")
         assert ended.returncode == 1
         assert ended.stderr == f"tailback: {path}: a pipe, a socket or a device; expected a file\n"
 
@@ -264,8 +274,7 @@ def test_what_is_no_file_is_not_sent(tmp_path: Path, home: dict[str, str]) -> No
 def test_who_cannot_listen_says_where(tmp_path: Path, home: dict[str, str]) -> None:
     receiver = Waiting(tmp_path / "in", home)
     for address in (receiver.host.split(":"), ["203.0.113.9", "4747"]):
-        words = [*COMMAND, "recv", str(tmp_path / "in"), "--address", address[0], "--port", address[1]]
-        ended = subprocess.run(words, env=home, text=True, capture_output=True, timeout=LONG, check=False)
+        ended = run(home, "recv", str(tmp_path / "in"), "--address", address[0], "--port", address[1])
         assert ended.returncode == 1
         assert f"tailback: cannot listen at {':'.join(address)}: " in ended.stderr
     receiver.process.kill()
@@ -277,14 +286,7 @@ def test_a_folder_that_cannot_be_written_is_told_first(
     command: str, tmp_path: Path, home: dict[str, str], film: Path
 ) -> None:
     words = [str(film), "127.0.0.1:9"] if command == "send" else [str(tmp_path / "in"), "--address", "127.0.0.1"]
-    ended = subprocess.run(
-        [*COMMAND, command, *words, "--plaintext", "--out", str(film)],
-        env=home,
-        text=True,
-        capture_output=True,
-        timeout=LONG,
-        check=False,
-    )
+    ended = run(home, command, *words, "--plaintext", "--out", str(film))
     assert ended.returncode == 1
     assert "film is a file; expected a folder" in ended.stderr
     assert not (tmp_path / "in").exists()

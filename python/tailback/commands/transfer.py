@@ -228,8 +228,12 @@ def _tell(result: Result, report: dict[str, Any], common: Common, what: str) -> 
         saved = {} if common.out is None else {"out": str(common.out)}
         typer.echo(json.dumps({**report, "rate": rate, **saved}, ensure_ascii=False))
         return
-    resumed = f", {report['resumed_bytes']:,} of them before" if report["resumed_bytes"] else ""
-    typer.echo(f"{what}: {report['bytes']:,} bytes{resumed} in {shown(report['seconds'], 's')}, {shown(rate, 'bit/s')}")
+    if report["bytes"] and not moved:
+        typer.echo(f"{what}: {report['bytes']:,} bytes, all of which were there before")
+    else:
+        resumed = f", {report['resumed_bytes']:,} of them before" if report["resumed_bytes"] else ""
+        took = f"in {shown(report['seconds'], 's')}, {shown(rate, 'bit/s')}"
+        typer.echo(f"{what}: {report['bytes']:,} bytes{resumed} {took}")
     typer.echo(f"sha256 {report['sha256']}, equal at both ends")
     if common.out is not None:
         typer.echo(f"saved in {common.out}")

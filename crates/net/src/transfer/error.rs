@@ -185,7 +185,7 @@ fn listed(tried: &[Tried]) -> String {
 fn left(who: &str, kept: Bytes, total: Bytes) -> String {
     if who == "receiver" && kept == total {
         return format!(
-            "it has all {total}, and may have ended well: see whether the file is there under its name"
+            "it has all {total}, and may have ended well: the same commands say whether it has, or go on"
         );
     }
     format!("{kept} of {total} are there: the same commands go on from there")

@@ -53,10 +53,13 @@ pub struct Partial {
     /// The hash so far, where all bytes have passed here.
     running: Option<Context>,
     overwrite: bool,
+    /// Whether it is under its name already: an earlier transfer was complete, and its sender may not have heard so.
+    is_kept: bool,
 }
 
 impl Partial {
-    /// Goes on with what there is of an offered file, or begins.
+    /// Goes on with what there is of an offered file, or begins. What has its name and its size may be all of it: whether it is,
+    /// [`Partial::settle_beside`] finds out.
     ///
     /// # Errors
     /// In words for the sender: the file is there, there is no room for it, or the folder cannot be written to.
@@ -69,9 +72,12 @@ impl Partial {
             ));
         }
         match whole.symlink_metadata() {
-            Ok(_) if !overwrite => return Err(format!("{} is there already", offer.name)),
             Ok(there) if there.is_dir() => {
                 return Err(format!("{} is a folder; expected a file", offer.name));
+            }
+            Ok(there) if !overwrite => {
+                let is_alike = there.is_file() && there.len() == offer.size.get();
+                return if is_alike { Self::kept(whole, offer) } else { Err(in_the_way(offer)) };
             }
             // Under the name that a partial file has, which is shorter, this would be found out when all is there.
             Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
@@ -120,7 +126,22 @@ impl Partial {
             ));
         }
         let running = (have == 0).then(|| Context::new(&SHA256));
-        Ok(Self { file, path, whole, size, hash: offer.hash, have, running, overwrite })
+        Ok(Self { file, path, whole, size, hash: offer.hash, have, running, overwrite, is_kept: false })
+    }
+
+    /// What has the offered name and size. It is read, and nothing else.
+    fn kept(whole: PathBuf, offer: &Offer) -> Result<Self, String> {
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(&whole);
+        let file = file.map_err(|error| format!("{}: {error}", offer.name))?;
+        let (size, hash) = (offer.size.get(), offer.hash);
+        let (path, running, overwrite) = (whole.clone(), None, false);
+        Ok(Self { file, path, whole, size, hash, have: size, running, overwrite, is_kept: true })
+    }
+
+    /// Whether it was under its name before.
+    pub fn is_kept(&self) -> bool {
+        self.is_kept
     }
 
     /// How many bytes are there.
@@ -209,6 +230,9 @@ impl Partial {
     /// # Errors
     /// Of the disk, and where there is a file of this name by now.
     pub fn keep(self) -> io::Result<PathBuf> {
+        if self.is_kept {
+            return Ok(self.whole);
+        }
         let flags = if self.overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         match renameat_with(CWD, &self.path, CWD, &self.whole, flags) {
             // Some file systems cannot promise it. A link that leads nowhere is there, too.
@@ -226,13 +250,24 @@ impl Partial {
         Ok(self.whole)
     }
 
-    /// Throws away what there is.
+    /// Throws away what there is, unless it has its name.
     ///
     /// # Errors
     /// Of the disk.
     pub fn discard(self) -> io::Result<()> {
+        if self.is_kept {
+            return Ok(());
+        }
         fs::remove_file(&self.path)
     }
+}
+
+/// Why a file is not wanted where another one has its name.
+pub(super) fn in_the_way(offer: &Offer) -> String {
+    format!(
+        "{} is there already, and is another file; expected another name, or recv --overwrite",
+        offer.name
+    )
 }
 
 #[cfg(test)]

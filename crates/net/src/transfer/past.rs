@@ -115,8 +115,8 @@ mod tests {
         assert_eq!(said, expected);
         // All is there, and how it ended is not known.
         let said = Past { done: 100, ..second() }.explained(silent(), 100).to_string();
-        let expected = "the receiver has said nothing for 10 s; it has all 100 B, and may have ended well: see whether the file is \
-                        there under its name";
+        let expected = "the receiver has said nothing for 10 s; it has all 100 B, and may have ended well: the same commands say \
+                        whether it has, or go on";
         assert_eq!(said, expected);
         assert!(matches!(Past::default().explained(silent(), 100), TransferError::NoAnswer { .. }));
         assert!(matches!(second().explained(TransferError::Stopped, 100), TransferError::Stopped));

@@ -10,7 +10,7 @@ use super::error::{TransferError, differs};
 use super::hash::Hash;
 use super::listen::{bound, listen};
 use super::offer::{Offer, write_answer};
-use super::partial::{Partial, Settling};
+use super::partial::{Partial, Settling, in_the_way};
 use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about, plain};
 use crate::buffer::ReceiveBuffer;
 use crate::channel::{Message, SecuredChannel};
@@ -115,6 +115,8 @@ enum Ended {
     Whole,
     /// The same sender begins anew.
     Again(Box<(Knock, Way)>),
+    /// Another file has its name.
+    InTheWay,
 }
 
 /// Receives one file. `tell` hears the address, once there is one, and what becomes of offers. `prepare` makes the receiving endpoint from what the
@@ -149,6 +151,8 @@ pub fn receive<R: Endpoint>(
         let name = offer.as_ref().map(|offer| offer.name.clone()).unwrap_or_default();
         let opened = open(config, sender, offer, &mut prepare);
         match &opened {
+            // Whether anything of it comes is not known yet.
+            Ok((_, partial, _)) if partial.is_kept() => {}
             Ok(_) => tell(Word::Accepted),
             Err(why) => tell(Word::Refused { name: &name, why }),
         }
@@ -169,14 +173,18 @@ pub fn receive<R: Endpoint>(
             Ok(Ended::Whole) => return session.finish(config.patience, clock, &mut watch),
             Ok(Ended::Again(knocked)) => {
                 next = Some(*knocked);
-                let Session { driver, partial, .. } = session;
-                if partial.have() == 0 {
-                    let _ = partial.discard(); // Of no use to whoever comes next.
-                }
-                let (kept_socket, Some(kept)) = driver.into_channel().into_parts() else {
-                    return Err(TransferError::Stopped); // Who was called goes on answering.
-                };
-                (socket, responder) = (kept_socket, kept);
+                (socket, responder) = session.into_parts()?;
+            }
+            Ok(Ended::InTheWay) => {
+                let why = in_the_way(&session.offer);
+                tell(Word::Refused { name: &name, why: &why });
+                say_until_heard(
+                    &mut session.driver,
+                    clock,
+                    (LINGER, &mut || true),
+                    &Message::Verdict(Err(why)),
+                );
+                (socket, responder) = session.into_parts()?;
             }
             Err(error) => return Err(session.fail(clock, error)),
         }
@@ -234,7 +242,22 @@ impl<R: Endpoint> Session<R> {
     }
 
     fn judge(&self, is_right: bool) -> Result<Ended, TransferError> {
-        if is_right { Ok(Ended::Whole) } else { Err(TransferError::Hash { name: self.offer.name.clone() }) }
+        match (is_right, self.partial.is_kept()) {
+            (true, _) => Ok(Ended::Whole),
+            (false, true) => Ok(Ended::InTheWay),
+            (false, false) => Err(TransferError::Hash { name: self.offer.name.clone() }),
+        }
+    }
+
+    /// What is left for whoever comes next.
+    fn into_parts(self) -> Result<(MarkedSocket, Responder), TransferError> {
+        if self.partial.have() == 0 {
+            let _ = self.partial.discard(); // Of no use to him.
+        }
+        match self.driver.into_channel().into_parts() {
+            (socket, Some(responder)) => Ok((socket, responder)),
+            (_, None) => Err(TransferError::Stopped), // Who was called goes on answering.
+        }
     }
 
     fn seen(&self, clock: Clock, phase: Phase) -> Seen {
@@ -314,7 +337,7 @@ impl<R: Endpoint> Session<R> {
         let verdict = kept.as_ref().map(|_| ()).map_err(ToString::to_string);
         let linger = if verdict.is_ok() { patience } else { LINGER };
         let mut go_on = || watch(&Seen { now: Time::ZERO + clock.now().since(began), ..seen });
-        tell(&mut driver, clock, (linger, &mut go_on), &Message::Verdict(verdict));
+        say_until_heard(&mut driver, clock, (linger, &mut go_on), &Message::Verdict(verdict));
         Ok(Received {
             path: kept?,
             size: offer.size,
@@ -331,7 +354,8 @@ impl<R: Endpoint> Session<R> {
     /// The sender hears why it failed; what is of no use is thrown away.
     fn fail(mut self, clock: Clock, error: TransferError) -> TransferError {
         if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
-            tell(&mut self.driver, clock, (LINGER, &mut || true), &Message::Verdict(Err(error.to_string())));
+            let verdict = Message::Verdict(Err(error.to_string()));
+            say_until_heard(&mut self.driver, clock, (LINGER, &mut || true), &verdict);
         }
         if matches!(error, TransferError::Hash { .. }) || self.partial.have() == 0 {
             // The error that led here is the one to tell.
@@ -342,7 +366,7 @@ impl<R: Endpoint> Session<R> {
 }
 
 /// Says something until the sender has heard it, or for a while.
-fn tell<R: Endpoint>(
+fn say_until_heard<R: Endpoint>(
     driver: &mut Driver<R, ReceiveBuffer, SecuredChannel>,
     clock: Clock,
     (linger, go_on): (Span, &mut dyn FnMut() -> bool),

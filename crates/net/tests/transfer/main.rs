@@ -9,6 +9,7 @@ mod ends;
 mod folder;
 mod given_up;
 mod intruders;
+mod kept;
 mod lengths;
 mod outages;
 mod refused;

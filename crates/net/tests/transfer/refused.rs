@@ -34,7 +34,10 @@ fn who_was_not_invited_and_what_is_not_wanted_is_refused() {
     let allowed = SendConfig { keys: known, ..right };
     fs::write(folder.target().join("film"), "an older one").expect("written");
     let error = sent(&allowed, "cubic").expect_err("there already");
-    assert_eq!(error.to_string(), "the receiver refuses: film is there already");
+    assert_eq!(
+        error.to_string(),
+        "the receiver refuses: film is there already, and is another file; expected another name, or recv --overwrite"
+    );
     fs::remove_file(folder.target().join("film")).expect("removed");
     sent(&allowed, "cubic").expect("sent at last");
     receiver.end().expect("received");
@@ -58,7 +61,8 @@ fn a_receiver_is_told_of_what_it_refuses() {
     sent(&sending, "cubic").expect("sent");
     receiver.end().expect("received");
     let words: Vec<String> = told.iter().collect();
-    assert_eq!(words, [r#"Refused { name: "film", why: "film is there already" }"#, "Accepted"]);
+    let why = "film is there already, and is another file; expected another name, or recv --overwrite";
+    assert_eq!(words, [format!("Refused {{ name: \"film\", why: {why:?} }}"), "Accepted".to_owned()]);
 }
 
 #[test]
