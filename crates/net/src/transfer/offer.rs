@@ -33,6 +33,11 @@ impl Offer {
         bytes
     }
 
+    /// Whether both are of the same file, however its bytes come.
+    pub(super) fn is_of_same_file(&self, other: &Self) -> bool {
+        (&self.name, self.size, self.hash) == (&other.name, other.size, other.hash)
+    }
+
     /// From bytes; `None` where they are none, or the name could lead out of a folder or change a terminal.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (hash, rest) = bytes.split_first_chunk()?;

@@ -25,6 +25,10 @@ use crate::udp::{Driver, EdgeCounters};
 /// sender waits for it: who does not hear it does not know that the file is there.
 const LINGER: Span = Span::from_secs(2);
 const SAY_AGAIN: Span = Span::from_millis(100);
+/// A sender that was heard so long after another one came is still there, and one that was not heard for so long is not. Signs of
+/// life come twice a second.
+const THERE: Span = Span::from_secs(1);
+const GONE: Span = Span::from_secs(2);
 /// How often it is looked whether a file is settled.
 const SOON: Span = Span::from_millis(1);
 
@@ -108,6 +112,8 @@ struct Session<R> {
     began: Time,
     /// When the file last grew.
     grown: Time,
+    /// Somebody with the sender's key who offers another file: his number, and when he first came.
+    rival: Option<(u64, Time)>,
 }
 
 /// How a session ended, if not with an error.
@@ -167,8 +173,9 @@ pub fn receive<R: Endpoint>(
         let driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng)?;
         let resumed = partial.have();
         let began = clock.now();
+        let (grown, rival) = (began, None);
         let mut session =
-            Session { driver, partial, offer, sender, nonce, made, resumed, began, grown: began };
+            Session { driver, partial, offer, sender, nonce, made, resumed, began, grown, rival };
         match session.run(config, clock, &mut watch) {
             Ok(Ended::Whole) => return session.finish(config.patience, clock, &mut watch),
             Ok(Ended::Again(knocked)) => {
@@ -231,7 +238,7 @@ impl<R: Endpoint> Session<R> {
             }
             self.listen(config, clock)?;
             self.look_for_growth(config.patience * IDLE, clock)?;
-            if let Some(again) = self.visitors() {
+            if let Some(again) = self.visitors(clock.now()) {
                 return Ok(Ended::Again(Box::new(again)));
             }
             let phase = if checking.is_some() { Phase::Checking } else { Phase::Moving };
@@ -307,17 +314,30 @@ impl<R: Endpoint> Session<R> {
     }
 
     /// Somebody else who wants to send is told to wait; the same sender begins anew.
-    fn visitors(&mut self) -> Option<(Knock, Way)> {
+    fn visitors(&mut self, now: Time) -> Option<(Knock, Way)> {
         let (sender, nonce, made) = (self.sender, self.nonce, self.made);
         let channel = self.driver.channel_mut();
         // Whoever knows of a session speaks in it at once; until then it may be the answer that got lost, and it knocks again.
-        let is_unheard = channel.heard() <= self.began;
+        let heard = channel.heard();
+        let is_unheard = heard <= self.began;
         let (knock, way, responder) = channel.take_knock()?;
         if knock.sender == sender {
             // What the network, or somebody in it, held back of earlier attempts or of this one begins no other session.
             let is_later = knock.made > made && is_unheard;
             let is_other = knock.made >= made && knock.nonce != nonce;
-            return (is_later || is_other).then_some((knock, way));
+            if !(is_later || is_other) {
+                return None;
+            }
+            let is_same = Offer::read(&knock.offer).is_some_and(|offer| offer.is_of_same_file(&self.offer));
+            let since = self.rival.filter(|(rival, _)| *rival == knock.nonce).map_or(now, |(_, since)| since);
+            self.rival = Some((knock.nonce, since));
+            // Of two senders with one key the first goes on, if it is still there; who knocks, knocks again until this is known.
+            if is_same || is_unheard || now.since(heard) >= GONE {
+                return Some((knock, way));
+            }
+            if heard.since(since) < THERE {
+                return None;
+            }
         }
         let refusal = write_answer(&Err("another transfer is under way".to_owned()));
         if let Ok((_, bytes)) = responder.answer(knock, &refusal) {

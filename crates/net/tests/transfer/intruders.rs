@@ -251,7 +251,8 @@ fn an_initiation_that_was_held_back_disturbs_no_session() {
     }
     assert!(until.since(heard) < Span::from_secs(1), "the session is dead");
 
-    // The same sender begins anew, with another file: of the first, of which nothing has come, nothing is left.
+    // The same sender is gone, and begins anew with another file: of the first, of which nothing has come, nothing is left.
+    thread::sleep(Duration::from_millis(2100));
     let socket = free();
     socket.connect(receiver.address).expect("connects");
     let mut initiator = Initiator::new(Some(keys)).expect("random numbers");

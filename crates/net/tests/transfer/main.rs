@@ -16,6 +16,7 @@ mod refused;
 #[path = "../common/relay.rs"]
 mod relay;
 mod resumed;
+mod rivals;
 mod versions;
 mod waiting;
 mod whole;

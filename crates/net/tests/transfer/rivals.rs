@@ -1,0 +1,59 @@
+//! Two senders at once: the one that came first goes on, and the other one is told. Senders that were killed and come again are in
+//! `resumed.rs`.
+
+use std::fs;
+use std::thread;
+
+use tailback_core::{Bytes, Span};
+use tailback_net::secure::KeyPair;
+use tailback_net::transfer::{Phase, Seen, SendConfig, send};
+
+use crate::ends;
+use crate::relay::{Relay, Treatment};
+use crate::waiting::{Places, SIZE, config, sent, waiting};
+
+/// Of one user, so with one key, or of two.
+#[test]
+fn the_second_of_two_senders_is_told_that_another_transfer_is_under_way() {
+    for is_one_user in [true, false] {
+        let folder = Places::new(&format!("rivals-{is_one_user}"));
+        let file = folder.file(SIZE);
+        let other = file.with_file_name("other");
+        fs::write(&other, [7; 1000]).expect("written");
+        let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+        let first = receiver.sending(&file, receiver.address);
+        let keys =
+            if is_one_user { first.keys.clone() } else { receiver.sending(&other, receiver.address).keys };
+        let second = SendConfig { file: other, keys, ..first.clone() };
+        let mut rival = None;
+        let mut watch = |seen: &Seen| {
+            if seen.phase == Phase::Moving && rival.is_none() {
+                let second = second.clone();
+                rival = Some(thread::spawn(move || sent(&second, "cubic")));
+            }
+            true
+        };
+        // A packet a tenth of a second: it lasts longer than it takes to know.
+        send(&first, |sizes| Ok(ends::sender("fixed-rate", sizes)), &mut watch).expect("sent");
+        let error = rival.expect("begun").join().expect("no panic").expect_err("the second").to_string();
+        assert_eq!(error, "the receiver refuses: another transfer is under way", "one user: {is_one_user}");
+        receiver.end().expect("received");
+        assert_eq!(folder.names(), ["film"]);
+    }
+}
+
+#[test]
+fn a_sender_that_was_killed_and_sends_another_file_is_let_in() {
+    let folder = Places::new("another-file");
+    let file = folder.file(SIZE);
+    let other = file.with_file_name("other");
+    fs::write(&other, [7; 1000]).expect("written");
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let relay = Relay::new(receiver.address, Treatment { dead_after: 400, ..Treatment::default() });
+    let first = SendConfig { patience: Span::from_millis(500), ..receiver.sending(&file, relay.address) };
+    sent(&first, "cubic").expect_err("the way is dead");
+    let patience = Span::from_secs(5);
+    let second = SendConfig { file: other, peers: vec![receiver.address], patience, ..first };
+    assert_eq!(sent(&second, "cubic").expect("sent").resumed, Bytes::ZERO);
+    receiver.end().expect("received");
+}
