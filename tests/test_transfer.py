@@ -158,6 +158,29 @@ def test_the_same_commands_again_say_that_the_file_is_there(tmp_path: Path, home
     assert there.read_bytes() == bytes(film.stat().st_size)
 
 
+def test_a_file_that_changes_while_it_is_sent_is_named(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    receiver = Waiting(tmp_path / "in", home)
+    words = [
+        "send",
+        str(film),
+        receiver.host,
+        "--key",
+        receiver.key,
+        "--scheme",
+        "{name='fixed-rate',rate='30 Mbit/s'}",
+    ]
+    with subprocess.Popen([*COMMAND, *words], env=home, text=True, stderr=subprocess.PIPE) as sender:
+        while not any(part.stat().st_size for part in (tmp_path / "in").glob(".film.*.partial")):
+            time.sleep(0.01)
+        with film.open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"\0" if film.read_bytes()[-1] else b"\1")
+        _, err = sender.communicate(timeout=LONG)
+    assert sender.returncode == 1
+    assert f"it was thrown away; {film} has changed since it was offered\n" in err
+    assert receiver.end()[0] == 1
+
+
 def test_a_full_disk_is_one_clear_error_at_both_ends(tmp_path: Path, home: dict[str, str], film: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 21, 1 << 21))

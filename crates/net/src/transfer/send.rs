@@ -2,7 +2,7 @@
 //! narrower or wider, another one goes on with packets of another length where the receiver is: segments cannot be cut anew in
 //! the middle of a flow, which counts them. What happens in a session is in `sending.rs`.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom};
 use std::net::SocketAddr;
 
@@ -68,7 +68,8 @@ pub fn send<E: Endpoint>(
         return Err(about(path)(io::Error::other("a pipe, a socket or a device; expected a file")));
     }
     let mut file = File::open(path).map_err(about(path))?;
-    let expected = file.metadata().map_err(about(path))?.len();
+    let before = file.metadata().map_err(about(path))?;
+    let expected = before.len();
     let mut go_on = |done| watch(&Seen::before(Phase::Hashing, done, expected));
     let (size, hash) = match hash_of(&mut file, &mut go_on) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(TransferError::Stopped),
@@ -103,6 +104,7 @@ pub fn send<E: Endpoint>(
         let mut sending = Sending::new(config, &mut file, size, now, path, (&past, &mut widening));
         let outcome = sending.run(&mut driver, &mut *watch);
         let read = sending.read();
+        let outcome = outcome.map_err(|error| explained(error, &before, &file, &config.file));
         let channel = driver.channel_mut();
         match &outcome {
             // Who is to go on hears of no end.
@@ -135,6 +137,20 @@ pub fn send<E: Endpoint>(
         let Found { initiator, cookie, carried, .. } = *found;
         reached =
             Reached { socket, peer, initiator, cookie, carried, deadline: clock.now() + config.patience };
+    }
+}
+
+/// What a receiver finds wrong may be so because the file has changed since it was offered.
+fn explained(error: TransferError, before: &Metadata, file: &File, path: &std::path::Path) -> TransferError {
+    let is_changed = file
+        .metadata()
+        .is_ok_and(|now| (now.len(), now.modified().ok()) != (before.len(), before.modified().ok()));
+    match error {
+        TransferError::Peer { who, text } if is_changed => {
+            let text = format!("{text}; {} has changed since it was offered", path.display());
+            TransferError::Peer { who, text }
+        }
+        other => other,
     }
 }
 
