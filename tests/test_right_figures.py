@@ -105,8 +105,9 @@ def test_hosts_follow_the_bottleneck_unless_said() -> None:
 
 def test_a_host_that_limits_is_named_and_warned_of() -> None:
     base = tb.dumbbell(rate="1 Gbit/s", delay="10 ms", duration="3 s", warm_up="1 s", access={"rate": "100 Mbit/s"})
-    with pytest.warns(TailbackWarning, match=r"hosts' links limit their flows.*s0->r0.*r0->r1 is used 10 %"):
+    with pytest.warns(TailbackWarning, match=r"hosts' links limit their flows.*s0->r0.*r0->r1 is used 10 %") as warned:
         result = base.with_flows(tb.flows(1, "cubic")).run()
+    assert {each.filename for each in warned} == {__file__}, "the line that ran it, and none of ours"
     assert result.bottleneck == "s0->r0"
     assert result.summary()["utilization"][0] > 0.95
     assert result.shown_link == "r0->r1"
