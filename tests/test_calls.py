@@ -96,6 +96,8 @@ def test_the_nearest_name_comes_first(base: Any) -> None:
         (lambda: base.run(sed=3), r"run\(\): sed: .* \(did you mean seed\?\)"),
         (lambda: loose.load("x", trsut=True), r"load\(\): trsut: .* \(did you mean trust\?\)"),
         (lambda: loose.sweep(base, 3), r"sweep\(\): 3: expected with its name"),
+        (lambda: base.sweep("buffer"), r"sweep\(\): 'buffer': expected with its name, as in buffer=…"),
+        (lambda: base.sweep({"buffer": []}), r"expected with its name, as in \*\*\{'buffer': …\}"),
         (loose.sweep, r"sweep\(\): base is missing; the arguments are base, seeds, points"),
         (lambda: base.run(1, seed=2), r"run\(\): seed: given twice"),
         (
@@ -105,6 +107,36 @@ def test_the_nearest_name_comes_first(base: Any) -> None:
     ):
         with pytest.raises(tb.ArgumentError, match=said):
             call()
+
+
+def test_an_argument_of_a_wrong_kind_is_told_with_what_is_expected(base: Any) -> None:
+    result = base.run()
+    loose_metrics: Any = metrics
+    loose_dynamics: Any = dynamics
+    loose_analysis: Any = analysis
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: loose_metrics.goodput([1, 2]), r"result: \[1, 2\] is not allowed; expected a Result, as run\(\) and"),
+        (lambda: loose_metrics.utilization("out/run"), r"result: 'out/run' is not allowed; expected a Result"),
+        (lambda: loose_metrics.utilization(result, 3), r"link: 3 is not allowed; expected a text, or None"),
+        (lambda: loose_dynamics.smoothness(result, 0), r"flow: 0 is not allowed; expected a text"),
+        (
+            lambda: loose_dynamics.windows(result, "cubic-0", since="0.5 s", until=2.0, window=0.5),
+            r"since: '0\.5 s' is not allowed; expected a number \(did you mean 0\.5\?",
+        ),
+        (lambda: loose_metrics.queueing_delay_percentile(result, "p95"), r"percent: 'p95' is .* expected a number$"),
+        (lambda: loose_analysis.mean_interval(["a"]), r"samples: \['a'\] is not allowed; expected a number, or a list"),
+        (lambda: loose_analysis.batch_means([1.0] * 40, batches=2.5), r"batches: 2\.5 is .* expected a whole number$"),
+    ]
+    for call, said in calls:
+        with pytest.raises(tb.CallError, match=said):
+            call()
+
+
+def test_jains_index_takes_a_result_or_rates(base: Any) -> None:
+    result = base.run()
+    assert metrics.jain_index(result.flows["goodput"]) == metrics.jain_index(result)
+    assert metrics.jain_index([1, 2]) == pytest.approx(0.9)
+    assert math.isnan(metrics.jain_index([0.0, 0.0])), "of nothing there are no shares"
 
 
 def test_a_mistake_within_a_function_stays_what_it_is() -> None:

@@ -1,15 +1,16 @@
-"""Calls of public functions whose arguments have names that there are none of, or are missing: one clear error, as for wrong
-values. What the values may be is each function's own business."""
+"""Calls of public functions whose arguments have names that there are none of, are missing, or are of a wrong kind: told as wrong
+values are. Which values of the right kind are allowed is each function's own business."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from tailback.errors import CallError, nearest, one_of
+from tailback import kinds
+from tailback.errors import CallError, TailbackError, nearest, one_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,14 +21,18 @@ _FURTHER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose wrong calls are one error that names all that is wrong. Right calls are not looked at."""
+    """Makes a function tell everything that is wrong with a call of it. Calls that are right cost what they did: only when one
+    fails are its arguments looked at."""
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except TypeError:
-            slips = _slips(function, args, kwargs)
+        except TailbackError:
+            raise
+        except Exception as error:
+            named = _slips(function, args, kwargs) if isinstance(error, TypeError) else []
+            slips = named or kinds.slips(function, args, kwargs)
             if not slips:  # Some other mistake, within the function.
                 raise
             raise CallError("\n".join(slips)) from None
@@ -53,20 +58,31 @@ def _slips(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name in {"self", "cls"}:
         parameters, args = parameters[1:], args[1:]
-    kinds = {each.kind for each in parameters}
+    sorts = {each.kind for each in parameters}
     known = [each.name for each in parameters if each.kind not in _FURTHER]
     placed = [each.name for each in parameters if each.kind in _PLACED]
     needed = [each.name for each in parameters if each.name in known and each.default is each.empty]
     taken, beyond = placed[: len(args)], args[len(placed) :]
     strange = [name for name in kwargs if name not in known]
     slips = [f"{name}: given twice, by its place and by its name; expected once" for name in taken if name in kwargs]
-    if inspect.Parameter.VAR_POSITIONAL not in kinds:
-        slips += [f"{value!r}: expected with its name, as in {(known or ['name'])[-1]}=…" for value in beyond]
-    if inspect.Parameter.VAR_KEYWORD not in kinds:
+    if inspect.Parameter.VAR_POSITIONAL not in sorts:
+        slips += [f"{value!r}: expected with its name, as in {_as_named(value, parameters)}" for value in beyond]
+    if inspect.Parameter.VAR_KEYWORD not in sorts:
         slips += [f"{name}: no such argument; expected {_in_place_of(name, parameters)}" for name in strange]
     listed = ", ".join(known)
     slips += [f"{name} is missing; the arguments are {listed}" for name in needed if name not in {*taken, *kwargs}]
     return [f"{function.__name__}(): {slip}" for slip in slips]
+
+
+def _as_named(value: Any, parameters: Sequence[inspect.Parameter]) -> str:
+    """How an argument that was given by its place would be given by its name."""
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):  # Of fields, which it may name or hold.
+        if isinstance(value, Mapping) and value:
+            return f"**{{{next(iter(value))!r}: …}}"
+        if isinstance(value, str) and value.isidentifier():
+            return f"{value}=…"
+    known = [each.name for each in parameters if each.kind not in _FURTHER]
+    return f"{(known or ['name'])[-1]}=…"
 
 
 def _in_place_of(name: str, parameters: Sequence[inspect.Parameter]) -> str:

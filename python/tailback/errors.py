@@ -40,7 +40,7 @@ class ArgumentError(TailbackError, ValueError):
 
 
 class CallError(ArgumentError, TypeError):
-    """A call with an argument of a name that there is none of, or without one that is needed."""
+    """A call with an argument of a name that there is none of or of a wrong kind, or without one that is needed."""
 
 
 @dataclass(frozen=True)

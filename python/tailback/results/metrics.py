@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tailback.analysis.fairness import jain
 from tailback.calls import checked_call
@@ -68,10 +68,12 @@ def queueing_delay(result: Result, link: str | None = None) -> float:
 
 
 @checked_call
-def jain_index(result: Result) -> float:
-    """Jain's index of the flows' goodputs over the window (RFC 5166 §2.3): 1 when all are equal; not a number where nobody
-    received anything, as of nothing there are no shares."""
-    shares = goodput(result)
+def jain_index(result: Result | ArrayLike) -> float:
+    """Jain's index of the flows' goodputs over the window (RFC 5166 §2.3), or of a list of rates: 1 when all are equal; not a
+    number where nobody received anything, as of nothing there are no shares."""
+    from tailback.results.result import Result
+
+    shares = goodput(result) if isinstance(result, Result) else np.asarray(result, dtype=np.float64).ravel()
     return jain(shares) if shares.any() else float("nan")
 
 
