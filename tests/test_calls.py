@@ -139,6 +139,21 @@ def test_jains_index_takes_a_result_or_rates(base: Any) -> None:
     assert math.isnan(metrics.jain_index([0.0, 0.0])), "of nothing there are no shares"
 
 
+def test_intervals_of_what_is_no_number_are_refused() -> None:
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (
+            lambda: analysis.mean_interval([1, math.nan, 3]),
+            "samples: nan is .* finite numbers, and 1 of 3 is not; leave",
+        ),
+        (lambda: analysis.mean_interval([1, math.inf, math.nan]), "samples: inf is .* and 2 of 3 are not"),
+        (lambda: analysis.paired_interval([1, 2], [math.nan, 3]), "second: nan is not allowed"),
+        (lambda: analysis.batch_means([math.nan, *range(40)]), "series: nan is .* and 1 of 41 is not"),
+    ]
+    for call, said in calls:
+        with pytest.raises(tb.ArgumentError, match=said):
+            call()
+
+
 def test_a_mistake_within_a_function_stays_what_it_is() -> None:
     @checked_call
     def broken(count: Any) -> str:

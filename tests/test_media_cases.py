@@ -17,7 +17,7 @@ import tailback as tb
 from tailback.results import dynamics
 from tailback.units import number
 from tools import write_media
-from tools.media_cases import CASES, MEASURES, ROWS, SCHEMES, changes, measured, scenario
+from tools.media_cases import CASES, MEASURES, ROWS, SCHEMES, changes, intervals, measured, scenario
 from tools.pages import between
 
 # Seconds and Mbit/s: reference capacity times ratio, of Tables 1 to 4 and the sections' own attributes.
@@ -274,3 +274,12 @@ def test_a_look_leaves_the_documentation_as_it_is(look: str, tmp_path: Path, mon
     # Figures are of the suite's own coder.
     drawn = tmp_path / "out" / "media" / "_static" / "media-shares.svg"
     assert drawn.exists() == (look == "--quick")
+
+
+def test_a_measure_that_a_case_does_not_have_has_no_interval() -> None:
+    runs = pl.DataFrame({"case": "5.1", "scheme": "nada", **dict.fromkeys(MEASURES, [1.0, 3.0])})
+    alone = runs.with_columns(ratio=pl.lit(math.nan))
+    found = {row["measure"]: row for row in intervals(alone).to_dicts()}
+    assert math.isnan(found["ratio"]["mean"])
+    assert math.isnan(found["ratio"]["half_width"])
+    assert found["rate"]["mean"] == pytest.approx(2.0)

@@ -175,6 +175,10 @@ def intervals(table: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for (case, scheme), part in table.group_by("case", "scheme", maintain_order=True):
         for name in MEASURES:
-            found = mean_interval(part[name].to_numpy())
+            values = part[name].to_numpy()
+            if not np.isfinite(values).all():  # What a case does not have, such as a second call to share with.
+                rows.append((case, scheme, name, math.nan, math.nan))
+                continue
+            found = mean_interval(values)
             rows.append((case, scheme, name, found.mean, found.half_width))
     return pl.DataFrame(rows, schema=["case", "scheme", "measure", "mean", "half_width"], orient="row")

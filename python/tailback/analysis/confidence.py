@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError
@@ -59,9 +59,9 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     in 63 %. Whoever compares means of heavy-tailed quantities wants many seeds, or medians.
 
     Raises:
-        ValueError: without samples, or for a level outside 0 to 1.
+        ValueError: without samples, for one that is not a finite number, or for a level outside 0 to 1.
     """
-    values = np.asarray(samples, dtype=np.float64).ravel()
+    values = _finite("samples", samples)
     if values.size == 0:
         raise ArgumentError("samples: expected at least one")
     if not 0.0 < level < 1.0:
@@ -73,6 +73,19 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, student_t(values.size - 1, level) * error, level, int(values.size))
 
 
+def _finite(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    """The values as numbers. One that is none would make a mean that is none, without a word."""
+    values = np.asarray(given, dtype=np.float64).ravel()
+    wrong = values[~np.isfinite(values)]
+    if wrong.size:
+        how_many = f"{wrong.size} of {values.size} {'is' if wrong.size == 1 else 'are'} not"
+        raise ArgumentError(
+            f"{name}: {wrong[0]:g} is not allowed; expected finite numbers, and {how_many}; leave out what has no value where "
+            "a mean of the others makes sense"
+        )
+    return values
+
+
 @checked_call
 def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of ``first - second``, sample by sample.
@@ -80,9 +93,9 @@ def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) ->
     For variants run with the same seeds: common random numbers cancel in the difference.
 
     Raises:
-        ValueError: where the two differ in length.
+        ValueError: where the two differ in length, or one has a value that is not a finite number.
     """
-    a, b = np.asarray(first, dtype=np.float64).ravel(), np.asarray(second, dtype=np.float64).ravel()
+    a, b = _finite("first", first), _finite("second", second)
     if a.size != b.size:
         raise ArgumentError(f"second: {b.size} samples are given; expected {a.size}, as many as of the first")
     return mean_interval(a - b, level)
@@ -93,7 +106,7 @@ def difference_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95
     (Welch, 1947, equation 28 for the degrees of freedom).
 
     Raises:
-        ValueError: without samples, or for a level outside 0 to 1.
+        ValueError: without samples, for one that is not a finite number, or for a level outside 0 to 1.
     """
     a, b = mean_interval(first, level), mean_interval(second, level)
     sizes = np.array([a.samples, b.samples])
@@ -129,9 +142,9 @@ def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> In
     0.8 and 33 % at 0.9; longer series do not help. Take the means of runs with different seeds there (:func:`mean_interval`).
 
     Raises:
-        ValueError: with fewer values than batches, or fewer than two batches.
+        ValueError: with fewer values than batches, fewer than two batches, or a value that is not a finite number.
     """
-    values = np.asarray(series, dtype=np.float64).ravel()
+    values = _finite("series", series)
     if batches < 2 or values.size < batches:
         raise ArgumentError(f"batches: expected from 2 to the {values.size} values, found {batches}")
     length = values.size // batches

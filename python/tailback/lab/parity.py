@@ -236,11 +236,12 @@ def of_figures(simulated: Sequence[Figure], measured: Sequence[Figure]) -> list[
     """Each figure beside the same one of the other world."""
     rows = []
     for one, other in zip(simulated, measured, strict=True):
+        if not np.isfinite([*one.values, *other.values]).all():
+            continue  # Datagrams that nobody acknowledges have no round trip times.
         difference = difference_interval(other.values, one.values)
         intervals = (mean_interval(one.values), mean_interval(other.values), difference)
         rows.append(Row(one.of, one.metric, one.unit, *intervals))
-    # Datagrams that nobody acknowledges have no round trip times.
-    return [row for row in rows if math.isfinite(row.difference.mean)]
+    return rows
 
 
 def _known() -> list[tuple[str, str | None]]:
