@@ -63,6 +63,29 @@ def test_calls_that_lack_something_say_what_is_expected(call: Any, said: str) ->
     assert said in str(raised.value)
 
 
+def test_a_link_without_flows_yet_is_told_its_own_mistakes_alone() -> None:
+    link = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="2 s")
+    wrong: dict[str, Any]
+    for wrong in ({"queue": "fqcodel"}, {"loss": "1 %"}, {"packets": "yes"}):
+        with pytest.raises(tb.ScenarioError, match=r"^scenario: 1 problem\n") as raised:
+            link.replace(**wrong)
+        assert [each.field for each in raised.value.problems] != ["flows"]
+
+
+def test_an_error_of_ours_within_a_part_names_its_line() -> None:
+    class Counts(tb.Controller):
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            del now, feedback, cx
+            tb.analysis.jain([])
+
+        def directive(self) -> tb.Directive:
+            return tb.Directive(window=10_000)
+
+    link = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="2 s")
+    with pytest.raises(tb.PartError, match=r"test_hints.py, line \d+, in Counts.on_feedback: ArgumentError: rates"):
+        link.with_flows(tb.flows(1, Counts.scheme())).run()
+
+
 def test_a_part_that_is_called_says_how_it_is_named() -> None:
     class Mine(tb.Controller):
         def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None: ...

@@ -277,7 +277,7 @@ def test_a_look_leaves_the_documentation_as_it_is(look: str, tmp_path: Path, mon
 
 
 def test_a_measure_that_a_case_does_not_have_has_no_interval() -> None:
-    runs = pl.DataFrame({"case": "5.1", "scheme": "nada", **dict.fromkeys(MEASURES, [1.0, 3.0])})
+    runs = pl.DataFrame({"case": "5.1", "scheme": "nada", **{name: [1.0, 3.0] for name in MEASURES}})
     alone = runs.with_columns(ratio=pl.lit(math.nan))
     found = {row["measure"]: row for row in intervals(alone).to_dicts()}
     assert math.isnan(found["ratio"]["mean"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import gc
 import math
+import traceback
 from collections.abc import Callable
 from types import CodeType
 from typing import TypeVar
 
 from tailback import _core
-from tailback.custom.registry import explained, has_parts
+from tailback.custom.registry import explained, has_parts, is_ours
 from tailback.custom.time_limit import Watched, limit
 from tailback.errors import PartError, TailbackError
 
@@ -51,13 +52,22 @@ def run(
     try:
         with Watched(seconds, apart=_Follow.__call__.__code__):
             return _core.run(scenario, seed=seed, progress=follow, memory=memory)
-    except (TailbackError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         raise
+    except TailbackError as error:
+        if (follow and error is follow.raised) or not has_parts() or not _of_a_part(error):
+            raise
+        raise PartError(explained(error)) from error
     # Whatever it is, SystemExit too: it ends this run and nothing else.
     except BaseException as error:
         if (follow and error is follow.raised) or not has_parts():
             raise
         raise PartError(explained(error)) from error
+
+
+def _of_a_part(error: BaseException) -> bool:
+    """Whether an error of ours was raised by what a part called, and not by the core, which has no lines of Python."""
+    return any(not is_ours(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def carry(work: Callable[[], T], *, apart: CodeType | None = None, stuck: Callable[[str], object] | None = None) -> T:

@@ -71,7 +71,7 @@ class Scenario(_models.Scenario):
             unfit = [each for each in problems if not unfinished or each.field != "flows"]
             complete = None if unfit else understood(data)
             if complete is None:
-                raise ScenarioError(problems or from_pydantic(error), source) from None
+                raise ScenarioError(unfit or problems or from_pydantic(error), source) from None
             # What the types do not know, the core does: custom parts by their plain names.
             return cls.of_complete(complete)
         problems = [each for each in made.problems() if made.flows or not unfinished or each.field != "flows"]
