@@ -55,8 +55,9 @@ def sweep(
 
     Args:
         base: the scenario to vary; of several, each with every combination (an axis called ``scenario``).
-        seeds: how many, counted from the scenario's own, or which. All variants have the same seeds: their traffic is
-            the same, and differences between them are sharper than each alone (common random numbers).
+        seeds: how many, counted from the scenario's own, or which; ``seed=3`` sets the scenario's own, the first of them. All
+            variants have the same seeds: their traffic is the same, and differences between them are sharper than each alone
+            (common random numbers).
         points: combinations of fields that change together, crossed with the axes.
         jobs: processes; all cores where ``None``.
         executor: in place of processes of our own, any with the interface of ``concurrent.futures.Executor``, of a
