@@ -9,7 +9,14 @@ project = "Tailback"
 author = "The Tailback authors"
 project_copyright = "2026, the Tailback authors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generated", "line_breaks", "whole_attributes"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "generated",
+    "line_breaks",
+    "whole_attributes",
+]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "generated/scenario.md"]
