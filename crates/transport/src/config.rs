@@ -4,10 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_control::{ControllerParams, MarkResponse, Needs, Reliability};
-use tailback_core::{Bytes, Checker, DataAmount, Packet, Span};
+use tailback_core::{Bytes, Checker, Choice, DataAmount, Packet, Span};
 
 pub use tailback_control::EcnMode;
 
+use crate::loss_detection::{LossDetection, RackConfig};
 use crate::pacing::PacingConfig;
 use crate::wire;
 
@@ -157,6 +158,10 @@ pub struct StreamConfig {
     /// arrives (RFC 9937, as Linux does); default false: by half a round trip of silence (RFC 6675). Only where losses are found
     /// by selective acknowledgements, and for windows that a loss lowers once, as Reno's and CUBIC's.
     pub proportional_rate_reduction: bool,
+    /// How losses are found: `dup-acks` by default, or `rack`, by time (RACK-TLP, RFC 8985, as Linux does), which also finds lost
+    /// retransmissions and losses at the tail without the retransmission timer. The latter only where losses are found by
+    /// selective acknowledgements; `rescue` then does nothing.
+    pub loss_detection: Choice<LossDetection>,
     /// Whether what the counts of a receiver's reports prove lost is retransmitted at once (Monaco's reports, with
     /// selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.
     pub counted_repair: bool,
@@ -217,6 +222,7 @@ impl Default for StreamConfig {
             keep_scoreboard: true,
             rescue: true,
             proportional_rate_reduction: false,
+            loss_detection: Choice(LossDetection::DupAcks),
             counted_repair: true,
             restart_after_idle: true,
             spurious: SpuriousDetection::Off,
@@ -261,6 +267,13 @@ impl StreamConfig {
             self.proportional_rate_reduction,
             "false with schemes that do not find losses by selective acknowledgements",
         );
+        checker.require(
+            self.reliability == Reliability::Sack || self.rack().is_none(),
+            "loss_detection",
+            self.loss_detection.name(),
+            "dup-acks with schemes that do not find losses by selective acknowledgements",
+        );
+        checker.within("loss_detection", |checker| self.loss_detection.check(checker));
         check_sizes(self.segment_size, self.header, checker);
         checker.require(self.header > Bytes::ZERO, "header", self.header, "at least 1 B");
         let others = [
@@ -283,6 +296,11 @@ impl StreamConfig {
             self.send_jitter,
             "at most 10 s",
         );
+    }
+
+    /// How losses are found by time, where they are.
+    pub(crate) fn rack(&self) -> Option<&RackConfig> {
+        self.loss_detection.rack()
     }
 
     /// How many bytes may be outstanding by the receiver's buffer.
