@@ -208,6 +208,10 @@ impl FlowConfig {
             let spread = self.transport.proportional_rate_reduction;
             let allowed = "false where there are `receivers`";
             transport.require(!spread, "proportional_rate_reduction", spread, allowed);
+            let detection = &self.transport.loss_detection;
+            let ok = detection.rack().is_none();
+            let allowed = "dup-acks where there are `receivers`";
+            transport.require(ok, "loss_detection", detection.name(), allowed);
         });
     }
 
@@ -230,7 +234,30 @@ impl FlowConfig {
             checker.within("transport", |transport| {
                 transport.require(ok, "proportional_rate_reduction", true, allowed);
             });
+            self.check_loss_detection(checker);
         }
+    }
+}
+
+impl FlowConfig {
+    /// Complains about losses found by time where no ranges tell what has arrived.
+    fn check_loss_detection(&self, checker: &mut Checker) {
+        let detection = &self.transport.loss_detection;
+        if detection.rack().is_none() {
+            return;
+        }
+        let (name, reliability) = (self.scheme.name(), self.scheme.reliability());
+        let ok = matches!(reliability, Reliability::Sack | Reliability::Datagram);
+        let allowed =
+            format_args!("dup-acks with {name:?}, which does not find losses by selective acknowledgements");
+        checker.within("transport", |transport| {
+            transport.require(ok, "loss_detection", detection.name(), allowed);
+        });
+        let ranges = self.receiver.max_sack_blocks;
+        checker.within("receiver", |receiver| {
+            let allowed = "1 to 4 where losses are found by time";
+            receiver.require(ranges > 0, "max_sack_blocks", ranges, allowed);
+        });
     }
 }
 

@@ -4,6 +4,7 @@
 mod asked;
 mod compression;
 mod config;
+mod duplicates;
 mod reading;
 pub(crate) mod reassembly;
 pub(crate) mod reports;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use tailback_control::EcnEcho;
 use tailback_core::{
     Annex, AnnexId, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
-    LowRange, Observation, Output, Packet, Time,
+    LowRange, Observation, Output, Packet, SeqRange, Time,
 };
 
 use crate::counters::ReceiverCounters;
@@ -43,6 +44,8 @@ struct Told {
     asked: Option<Asked>,
     /// Acknowledgements that wait for each other.
     compressing: Compressing,
+    /// What arrived twice since the last acknowledgement, where that is told.
+    twice: Option<SeqRange>,
     /// By when the program will have read what is there.
     read_by: Time,
     /// The straight way is left out, to compare with.
@@ -241,6 +244,9 @@ impl Receiver {
             }
             Arrived::Duplicate => {
                 self.counters.duplicates += 1;
+                if self.config.dsack == Some(true) {
+                    self.note_duplicate(packet.number);
+                }
                 let is_beyond = packet.number > self.stream.next() && self.config.sack_compression.is_some();
                 self.ack_due |= marked || !is_beyond || !self.waits_beside_hole(now);
                 false
@@ -379,6 +385,9 @@ impl Endpoint for Receiver {
         }
         if self.next_due {
             return Output::Transmit(self.acknowledge_next());
+        }
+        if self.ack_due && self.has_duplicate() {
+            return Output::Transmit(self.acknowledge_duplicate(cx));
         }
         if self.ack_due {
             return Output::Transmit(self.acknowledge(cx));

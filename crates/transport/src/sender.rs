@@ -168,6 +168,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.recovery.rtt().timeout(&self.config.rto)
     }
 
+    /// How many probes for losses at the tail have left since the connection began.
+    pub fn probes(&self) -> u64 {
+        self.recovery.probes()
+    }
+
     /// The controller, for recorders.
     pub fn controller(&self) -> &C {
         &self.steering.teller.controller

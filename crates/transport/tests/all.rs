@@ -15,6 +15,7 @@ mod noting;
 mod pipe;
 mod properties;
 mod proportional;
+mod rack;
 mod receiver;
 mod reduction;
 mod repair;

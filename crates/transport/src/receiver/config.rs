@@ -50,6 +50,10 @@ pub struct ReceiverConfig {
     /// further ones together. Each leaves at once where absent, as RFC 5681 §4.2 says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack_compression: Option<SackCompression>,
+    /// Whether an acknowledgement names as its first range what arrived twice (D-SACK, RFC 2883). By default where the sender finds
+    /// losses by time (`loss_detection` of `transport`), which learns of needless retransmissions so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
     /// How congestion marks are echoed.
     pub ecn_echo: EcnEcho,
     /// What acknowledgements say beyond RFC 2018.
@@ -74,6 +78,7 @@ impl Default for ReceiverConfig {
             ack_delay: Span::from_millis(100),
             reading: None,
             sack_compression: None,
+            dsack: None,
             ecn_echo: EcnEcho::Latched,
             ack_detail: AckDetail::Off,
             ack_requests: false,
@@ -98,6 +103,7 @@ impl ReceiverConfig {
     #[must_use]
     pub fn matching(mut self, sender: &StreamConfig) -> Self {
         self.header = sender.header;
+        self.dsack = self.dsack.or(sender.rack().map(|_| true));
         match sender.reliability {
             Reliability::Reno | Reliability::NewReno | Reliability::Vegas => self.max_sack_blocks = 0,
             Reliability::Offsets => self.ack_detail = AckDetail::Trigger,

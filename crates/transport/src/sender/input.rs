@@ -60,6 +60,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     pub(super) fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
+            if !matches!(outcome.event, Some(CongestionEvent::Timeout { .. })) {
+                self.on_losses_found(now, &outcome, cx);
+                self.steering.on_timer(now, cx);
+                return;
+            }
             self.counters.timeouts += 1;
             if outcome.event == Some(CongestionEvent::Timeout { consecutive: 1 }) {
                 self.stalled_at = second_of(now);
@@ -74,6 +79,14 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.steering.end_silence(now, cx);
         }
         self.steering.on_timer(now, cx);
+    }
+
+    /// Losses were found by time, and not by the retransmission timer.
+    #[cold]
+    fn on_losses_found(&mut self, now: Time, outcome: &Outcome, cx: &mut EndpointCx<'_>) {
+        self.counters.note(outcome.event);
+        self.tell(now, outcome, cx);
+        self.recovery.portion_of_one(self.config.segment_size.get());
     }
 
     pub(super) fn on_app(&mut self, now: Time, input: AppInput, cx: &mut EndpointCx<'_>) {

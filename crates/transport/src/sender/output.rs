@@ -48,7 +48,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 }
                 return None;
             }
-            Choice::Forced(_) => {}
+            Choice::Forced(_) | Choice::Probe(_) => {}
             _ => {
                 if self.is_delayed(now, cx) {
                     return None;
@@ -101,7 +101,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         // has waited long enough. Where a partner only does not fit a window, it waits from now on.
         let mut since = None;
         let behind = if shaper.wants_pairs() {
-            let first = if choice == Choice::New { u64::from(room.new - self.header) } else { 0 };
+            let is_new = matches!(choice, Choice::New | Choice::Probe(None));
+            let first = if is_new { u64::from(room.new - self.header) } else { 0 };
             let max = u64::from(self.payload);
             let new = match self.app.payload_after(first, max) {
                 0 => 0,
@@ -123,6 +124,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
                     Some(u64::from(self.recovery.size_of(number)))
                 }
+                Choice::Probe(_) => None,
             }
         } else {
             None
@@ -200,11 +202,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
         pair: PairPosition,
         cx: &mut EndpointCx<'_>,
     ) -> Packet {
-        let (number, size, again) = match choice {
-            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                (number, self.recovery.size_of(number), true)
-            }
-            _ => (self.recovery.end(), new, false),
+        let (number, size, again) = match choice.again() {
+            Some(number) => (number, self.recovery.size_of(number), true),
+            None => (self.recovery.end(), new, false),
         };
         let bytes = Bytes::new(u64::from(size));
         let in_flight = Bytes::new(self.recovery.in_flight()) + bytes;

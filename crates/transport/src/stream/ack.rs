@@ -8,6 +8,8 @@
 use tailback_control::Reliability;
 use tailback_core::{Acked, CongestionEvent, OneWay, Recovery, RttSample, Time};
 
+use super::by_time::Heard;
+use super::rack::Sending;
 use super::ring::Record;
 use super::spurious::Doubt;
 use super::{Ack, LossRecovery, NO_RESCUE, NONE, Outcome, Own};
@@ -25,12 +27,17 @@ pub(super) struct Samples {
     /// Something was sent more than once: which transmission is acknowledged is not known (Karn).
     pub(super) ambiguous: bool,
     pub(super) any: bool,
+    /// The newest of what was told acknowledged before, and was sent again since.
+    told: Option<Sending>,
 }
 
 impl LossRecovery {
     /// An acknowledgement arrived; `None` if it says nothing, being old or forged.
     pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack<'_>, config: &StreamConfig) -> Option<Outcome> {
         if ack.number < self.ring.first() || ack.number > self.ring.end() || self.ring.is_empty() {
+            if self.own.is_some() {
+                self.hear_when_idle(ack, config);
+            }
             return None;
         }
         self.clear_lists();
@@ -50,6 +57,11 @@ impl LossRecovery {
         let before = self.state;
         let spurious = if self.doubt == Doubt::None { None } else { self.resolve_doubt(ack, advanced) };
         let mut event = match self.mode {
+            _ if self.own.is_some() && self.rack().is_some() => {
+                let told = samples.told;
+                let heard = Heard { advanced, found, sample: rtt, told, spurious };
+                self.recover_by_time(now, ack, heard, config)
+            }
             _ if spurious.is_some() => spurious,
             Reliability::Reno | Reliability::NewReno | Reliability::Vegas => {
                 self.learn_finely(now, &samples);
@@ -67,8 +79,11 @@ impl LossRecovery {
         } else if self.state == Recovery::Fast && before != Recovery::Fast {
             self.restart_timer(now, config);
         }
-        if self.mode == Reliability::Offsets {
-            self.soft_timeout(now, &samples);
+        if self.own.is_some() {
+            self.choose_timer(now, advanced, config);
+            if self.mode == Reliability::Offsets {
+                self.soft_timeout(now, &samples);
+            }
         }
         // Something beyond the window reduced must be acknowledged, or CWR had no chance to reach the receiver.
         let is_echo = echoes.ce > 0 && config.ecn != EcnMode::Off;
@@ -119,6 +134,9 @@ impl LossRecovery {
         }
         if record.was_told() {
             samples.ambiguous = true;
+            if record.in_network() > 0 {
+                samples.told = samples.told.max(Some(Sending { at: record.sent_at(), number }));
+            }
             return;
         }
         let retransmitted = record.transmissions > 1;
@@ -177,6 +195,7 @@ impl LossRecovery {
     /// (RFC 3168 §6.1.2); whether nothing may leave until it expires, since nothing else is outstanding.
     #[cold]
     pub(crate) fn fall_silent(&mut self, now: Time, config: &StreamConfig) -> bool {
+        self.silence_alarm();
         self.restart_timer(now, config);
         self.ring.is_empty()
     }

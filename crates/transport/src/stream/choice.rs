@@ -4,7 +4,7 @@
 use tailback_control::Reliability;
 use tailback_core::Recovery;
 
-use super::LossRecovery;
+use super::{LossRecovery, Own, Ranges};
 use crate::config::StreamConfig;
 use crate::teller::Books;
 
@@ -17,6 +17,8 @@ pub(crate) enum Choice {
     Again(u64),
     /// Retransmit this number as the episode's rescue (RFC 6675 §4 rule 4).
     Rescue(u64),
+    /// Probe for losses at the tail, whatever the window says (RFC 8985 §7.3): retransmit this number, or send new data.
+    Probe(Option<u64>),
     /// Send new data.
     New,
     /// The congestion window is full.
@@ -31,6 +33,7 @@ impl Choice {
     pub(crate) fn again(self) -> Option<u64> {
         match self {
             Self::Forced(number) | Self::Again(number) | Self::Rescue(number) => Some(number),
+            Self::Probe(number) => number,
             Self::New | Self::WindowFull | Self::Nothing => None,
         }
     }
@@ -50,11 +53,26 @@ pub(crate) struct Room {
 impl LossRecovery {
     /// What to send next. [`LossRecovery::settle`] must have been called since the last input.
     pub(crate) fn choose(&self, room: &Room, config: &StreamConfig) -> Choice {
-        if self.forced {
-            return Choice::Forced(self.ring.first());
+        if self.forced
+            && let Some(choice) = self.choose_forced(room)
+        {
+            return choice;
         }
         let pipe = self.pipe_for_window(config);
         self.pick(pipe, self.next_retransmit, self.outstanding, room, config)
+    }
+
+    /// What leaves whatever the window says. Where losses are found by time, the oldest need not be the one that is lost.
+    #[cold]
+    fn choose_forced(&self, room: &Room) -> Option<Choice> {
+        match self.rack() {
+            Some(rack) if rack.probe.is_due() => Some(self.choose_probe(room)),
+            Some(_) => {
+                let number = self.next_retransmit;
+                (number < self.lost_edge).then_some(Choice::Forced(number))
+            }
+            None => Some(Choice::Forced(self.ring.first())),
+        }
     }
 
     /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
@@ -64,14 +82,17 @@ impl LossRecovery {
         let mut outstanding = self.outstanding;
         let mut room = *room;
         match first {
-            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+            Choice::Forced(number)
+            | Choice::Again(number)
+            | Choice::Rescue(number)
+            | Choice::Probe(Some(number)) => {
                 pipe += u64::from(self.size_of(number));
                 from = from.max(number + 1);
                 while from < self.high_sacked.max(self.lost_edge) && self.ring.get(from).is_sacked() {
                     from += 1;
                 }
             }
-            Choice::New => {
+            Choice::New | Choice::Probe(None) => {
                 pipe += u64::from(room.new);
                 outstanding += u64::from(room.new);
                 room.new = new;
@@ -104,7 +125,7 @@ impl LossRecovery {
         if room.new > 0 && outstanding + u64::from(room.new) <= room.receive_window {
             return if fits(room.new) { Choice::New } else { Choice::WindowFull };
         }
-        if self.state != Recovery::Fast || self.mode != Reliability::Sack {
+        if self.state != Recovery::Fast || self.mode != Reliability::Sack || self.rack().is_some() {
             return Choice::Nothing;
         }
         // Rule 3: the lowest below a selectively acknowledged one, lost or not.
@@ -123,7 +144,8 @@ impl LossRecovery {
     /// found without the timer, over those that are on their way.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        let found = self.arrivals.is_some() || self.overtaken().is_some();
+        let ranges = self.own.as_deref().and_then(Own::ranges);
+        let found = self.arrivals.is_some() || ranges.is_some_and(Ranges::finds_lost_retransmissions);
         if self.sacked == 0 && !found {
             return;
         }

@@ -3,7 +3,7 @@
 //!
 //! One machine, five ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), Vegas (Brakmo and Peterson 1995),
 //! SACK (RFC 6675) and packet-pair's offsets (Keshav 1994, §6); SACK may be helped by a receiver that counts
-//! (`arrivals.rs`), or finds lost retransmissions by time (`overtaken.rs`). Segments are numbered, not bytes: numbers go
+//! (`arrivals.rs`), or find lost retransmissions by time (`overtaken.rs`), or all losses (RFC 8985, `rack.rs`). Segments are numbered, not bytes: numbers go
 //! on through all connections of a flow, so stale packets are harmless. All sizes are bytes on the wire.
 //!
 //! Fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) is kept as bytes that left the network, so the
@@ -16,17 +16,21 @@ mod ack;
 mod arrivals;
 #[cfg(test)]
 mod arrivals_tests;
+mod by_time;
 mod choice;
 mod overtaken;
 mod proportional;
+mod rack;
 mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
 mod sack;
 mod spurious;
 mod straight;
+mod tail_probe;
 #[cfg(test)]
 mod tests;
+mod under_way;
 mod vegas_timer;
 
 use tailback_control::Reliability;
@@ -41,9 +45,11 @@ use arrivals::Arrivals;
 pub(crate) use choice::{Choice, Room};
 use overtaken::Overtaken;
 use proportional::Proportional;
+use rack::Rack;
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
+use under_way::UnderWay;
 use vegas_timer::VegasTimer;
 
 /// An acknowledgement, taken apart.
@@ -87,6 +93,16 @@ impl<'a> Ack<'a> {
     }
 }
 
+impl Ack<'_> {
+    /// What it says to have arrived twice: its first range, if that is acknowledged in order, or lies within the second
+    /// (RFC 2883 §4).
+    pub(crate) fn arrived_twice(&self) -> Option<SeqRange> {
+        let [first, others @ ..] = self.blocks else { return None };
+        let within = |second: &SeqRange| second.start <= first.start && first.end <= second.end;
+        (first.end <= self.number || others.first().is_some_and(within)).then_some(*first)
+    }
+}
+
 /// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is retransmitted.
 #[derive(Clone, Copy, Debug, Default)]
 struct SoftTimeout {
@@ -113,6 +129,21 @@ struct Ranges {
     overtaken: Option<Overtaken>,
     /// Where recovery reduces in proportion.
     proportional: Option<Proportional>,
+    /// Where all losses are found by time.
+    rack: Option<Box<Rack>>,
+}
+
+impl Ranges {
+    /// Whether lost retransmissions are found without the timer.
+    fn finds_lost_retransmissions(&self) -> bool {
+        self.overtaken.is_some() || self.rack.is_some()
+    }
+
+    /// Retransmissions, where lost ones are found without the timer.
+    fn under_way(&mut self) -> Option<&mut UnderWay> {
+        let by_rack = self.rack.as_mut().map(|rack| &mut rack.under_way);
+        by_rack.or_else(|| self.overtaken.as_mut().map(|overtaken| &mut overtaken.under_way))
+    }
 }
 
 impl Own {
@@ -121,13 +152,19 @@ impl Own {
             Reliability::Vegas => Some(Self::Vegas(VegasTimer::default())),
             Reliability::Offsets => Some(Self::Soft(SoftTimeout::default())),
             Reliability::Sack => {
-                let overtaken = config.lost_retransmissions.then(Overtaken::default);
+                let rack = config.rack().map(|_| Box::default());
+                let overtaken = (config.lost_retransmissions && rack.is_none()).then(Overtaken::default);
                 let proportional = config.proportional_rate_reduction.then(Proportional::default);
-                let is_helped = overtaken.is_some() || proportional.is_some();
-                is_helped.then_some(Self::Ranges(Ranges { overtaken, proportional }))
+                let is_helped = overtaken.is_some() || proportional.is_some() || rack.is_some();
+                is_helped.then_some(Self::Ranges(Ranges { overtaken, proportional, rack }))
             }
             _ => None,
         }
+    }
+
+    /// Whether the straight ways do all that it does.
+    fn may_go_straight(&self) -> bool {
+        self.ranges().is_some_and(|ranges| ranges.rack.is_none())
     }
 
     /// What ranges are helped by, where losses are found so.
@@ -331,6 +368,7 @@ impl LossRecovery {
         self.rtt.hold(held);
         if !self.deadline.is_never() {
             self.deadline += longer;
+            self.lengthen_unseen(longer);
         }
     }
 
@@ -392,6 +430,9 @@ impl LossRecovery {
             self.limited = self.limited.saturating_add(u32::from(size));
         }
         self.arm(now, config);
+        if self.own.is_some() {
+            self.note_new_sent(now, config);
+        }
     }
 
     /// The number of a [`Choice`] leaves again.
@@ -414,10 +455,12 @@ impl LossRecovery {
         }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         self.note_out(self.size_of(number));
-        if let Choice::Rescue(_) = choice {
-            self.rescue_after = NO_RESCUE;
-        } else {
-            self.next_retransmit = self.next_retransmit.max(number + 1);
+        match choice {
+            Choice::Rescue(_) => self.rescue_after = NO_RESCUE,
+            Choice::Probe(_) => {
+                self.take_probe(true);
+            }
+            _ => self.next_retransmit = self.next_retransmit.max(number + 1),
         }
         self.note_retransmitted(now, number);
         self.forced = false;

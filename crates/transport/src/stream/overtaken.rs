@@ -10,26 +10,22 @@
 //! more (RFC 5681 §4.3) is no rule of RFC 8985. Only schemes that say so in their needs have this: who follows RFC 6675 to the
 //! letter, as the textbook schemes here and ns-2's do, waits for the timer.
 
-use std::collections::VecDeque;
-
 use tailback_core::{Span, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
+use super::under_way::{UnderWay, is_under_way};
 use super::{LossRecovery, Own};
 use crate::config::StreamConfig;
 
 /// A packet that left less than this part of a round trip later may have overtaken (RFC 9002 §6.1.2).
 const OVERTAKING: u64 = 8;
 
-/// Retransmissions in the order in which they left: number and time. What became of them is not looked up before their turn.
+/// Retransmissions that may yet be overtaken.
 #[derive(Debug, Default)]
 pub(super) struct Overtaken {
-    under_way: VecDeque<(u64, Time)>,
+    pub(super) under_way: UnderWay,
 }
-
-/// So many entries are never looked through.
-const FEW: usize = 64;
 
 fn overtaken_of(own: &mut Option<Box<Own>>) -> Option<&mut Overtaken> {
     own.as_deref_mut()?.ranges_mut()?.overtaken.as_mut()
@@ -40,26 +36,6 @@ impl LossRecovery {
     #[inline]
     pub(super) fn overtaken(&self) -> Option<&Overtaken> {
         self.own.as_deref()?.ranges()?.overtaken.as_ref()
-    }
-
-    /// A retransmission leaves, where lost ones are found here. At most twice as many are remembered as segments are
-    /// outstanding, and [`FEW`] more: in a long silence, or behind one that waits, others leave again and again, and each time
-    /// only the newest can still be under way. Looking through all costs as much as remembering them did.
-    pub(super) fn note_retransmitted(&mut self, now: Time, number: u64) {
-        let Some(overtaken) = overtaken_of(&mut self.own) else { return };
-        let under_way = &mut overtaken.under_way;
-        under_way.push_back((number, now));
-        let outstanding = usize::try_from(self.ring.end() - self.ring.first()).unwrap_or(usize::MAX);
-        if under_way.len() <= outstanding.saturating_mul(2).saturating_add(FEW) {
-            return;
-        }
-        let ring = &self.ring;
-        under_way.retain(|&(number, sent)| {
-            let held = (ring.first()..ring.end()).contains(&number);
-            held && !ring.get(number).is_sacked() && ring.get(number).sent_at() == sent
-        });
-        // One for each segment, unless some left more than once at the same time. Then the oldest are left to the timer.
-        under_way.drain(..under_way.len().saturating_sub(outstanding));
     }
 
     /// How many retransmissions are remembered.
@@ -88,7 +64,7 @@ impl LossRecovery {
         let Some(overtaken) = self.overtaken() else { return };
         // Mostly not even the oldest of them could be overtaken, whatever became of it.
         if let (Some(newest), Some((_, oldest))) = (newest, overtaken.under_way.front())
-            && *oldest + now.since(newest) / OVERTAKING >= newest
+            && oldest + now.since(newest) / OVERTAKING >= newest
         {
             return;
         }
@@ -102,8 +78,8 @@ impl LossRecovery {
         let before = self.lost.len();
         if let Some(newest) = newest {
             let margin = now.since(newest) / OVERTAKING;
-            while let Some((number, sent)) = under_way.front().copied() {
-                let waits = self.is_under_way(number, sent);
+            while let Some((number, sent)) = under_way.front() {
+                let waits = is_under_way(&self.ring, number, sent);
                 if waits && sent + margin >= newest {
                     break;
                 }
@@ -125,16 +101,6 @@ impl LossRecovery {
             }
             self.restart_timer(now, config);
         }
-    }
-
-    /// Whether this transmission is the newest of its number, and thought to be in the network.
-    #[inline]
-    fn is_under_way(&self, number: u64, sent: Time) -> bool {
-        if number < self.ring.first() || number >= self.ring.end() {
-            return false;
-        }
-        let record = self.ring.get(number);
-        !record.is_sacked() && record.in_network() > 0 && record.sent_at() == sent
     }
 
     /// When the newest of the segments newly acknowledged left.

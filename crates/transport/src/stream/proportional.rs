@@ -112,6 +112,16 @@ impl LossRecovery {
         account.hear(recover_flight, now);
     }
 
+    /// An episode has begun without an acknowledgement: one segment leaves until there is one.
+    pub(crate) fn portion_of_one(&mut self, segment: u64) {
+        let in_flight = self.in_flight();
+        if self.state == Recovery::Fast
+            && let Some(account) = proportional_of(&mut self.own).filter(|one| one.window.is_none())
+        {
+            account.window = Some(in_flight + segment);
+        }
+    }
+
     /// Bytes that are outstanding and not selectively acknowledged.
     fn not_sacked(&self) -> u64 {
         let records = (self.ring.first()..self.ring.end()).map(|number| self.ring.get(number));

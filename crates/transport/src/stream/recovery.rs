@@ -190,13 +190,17 @@ impl LossRecovery {
         } else {
             self.next_retransmit = first;
         }
+        if self.rack().is_some() {
+            self.force_lowest_loss();
+            return event;
+        }
         self.lose(first);
         self.forced = true;
         event
     }
 
     /// An episode is over. Only fast recovery reports its end: after a time-out the window grows on by slow start.
-    fn end_episode(&mut self) -> Option<CongestionEvent> {
+    pub(super) fn end_episode(&mut self) -> Option<CongestionEvent> {
         let fast = self.state == Recovery::Fast;
         self.state = Recovery::Open;
         self.inflation = 0;
@@ -241,18 +245,36 @@ impl LossRecovery {
         if now < self.deadline || self.ring.is_empty() {
             return None;
         }
+        if self.own.is_some() {
+            let found = self.on_alarm(now, config);
+            if found.is_some() || now < self.deadline {
+                return found;
+            }
+        }
         self.clear_lists();
         let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
         let (first, end) = (self.ring.first(), self.ring.end());
         let reneged = self.ring.get(first).is_sacked();
         let forget = reneged || !config.keep_scoreboard;
+        // Where losses are found by time, what left lately may yet arrive (RFC 8985 §6.3).
+        let horizon = self.rack().map_or(Some(Time::NEVER), |rack| rack.horizon(now));
+        let mut lost_edge = first;
+        let mut sacked_above = 0;
         for number in first..end {
             let record = self.ring.get_mut(number);
-            if !record.is_sacked() {
-                self.lose_by(number, Record::lose_all);
-            } else if forget {
-                record.forget_sack();
+            if record.is_sacked() && !forget {
+                sacked_above += 1;
+                continue;
             }
+            if record.is_sacked() {
+                record.forget_sack();
+            } else if number == first || horizon.is_some_and(|horizon| record.sent_at() <= horizon) {
+                self.lose_by(number, Record::lose_all);
+            } else if record.in_network() > 0 {
+                continue;
+            }
+            lost_edge = number + 1;
+            sacked_above = 0;
         }
         if forget {
             self.sacked = 0;
@@ -263,12 +285,14 @@ impl LossRecovery {
         self.fresh = false;
         self.recover = end;
         self.next_retransmit = first;
-        self.lost_edge = end;
-        self.sacked_above = 0;
+        let is_by_time = self.rack().is_some();
+        (self.lost_edge, self.sacked_above) = if is_by_time { (lost_edge, sacked_above) } else { (end, 0) };
         self.inflation = 0;
         self.dup_acks = 0;
         self.limited = 0;
-        self.forced = reneged;
+        // More may be in the network than the window has room for, where not all of it is lost.
+        self.forced = reneged || is_by_time;
+        self.forget_probe(now);
         self.timed = NONE;
         if let Some(timer) = self.vegas_timer() {
             timer.worried = 0;

@@ -15,6 +15,7 @@
 
 use tailback_core::{CongestionEvent, Recovery, Time};
 
+use super::rack::rack_of;
 use super::{Ack, LossRecovery};
 use crate::config::{SpuriousDetection, StreamConfig};
 
@@ -125,6 +126,9 @@ impl LossRecovery {
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.doubt();
+        }
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.forget_verdicts(first);
         }
         self.doubt = Doubt::None;
         self.state = Recovery::Open;

@@ -18,7 +18,7 @@ impl LossRecovery {
     pub(crate) fn is_usual(&self, config: &StreamConfig) -> bool {
         config.rtt_sampling == RttSampling::EveryAck
             && self.timed == NONE
-            && !matches!(self.own.as_deref(), Some(Own::Soft(_) | Own::Vegas(_)))
+            && self.own.as_deref().is_none_or(Own::may_go_straight)
             && !self.rtt.is_directed()
             && self.inflation == 0
             && !self.forced

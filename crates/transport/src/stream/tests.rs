@@ -69,11 +69,14 @@ impl Run {
             let choice = self.machine.choose(&room, &self.config);
             let before = self.machine.in_flight();
             match choice {
-                Choice::New => {
+                Choice::New | Choice::Probe(None) => {
                     self.flying.push(self.machine.end());
                     self.machine.sent_new(self.now, 1000, 0, PairPosition::Single, &self.config);
                 }
-                Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+                Choice::Forced(number)
+                | Choice::Again(number)
+                | Choice::Rescue(number)
+                | Choice::Probe(Some(number)) => {
                     assert!(
                         !self.machine.ring.get(number).is_sacked(),
                         "what arrived is never retransmitted"
@@ -83,7 +86,7 @@ impl Run {
                 }
                 Choice::WindowFull | Choice::Nothing => return,
             }
-            if !matches!(choice, Choice::Forced(_)) {
+            if !matches!(choice, Choice::Forced(_) | Choice::Probe(_)) {
                 let after = self.machine.in_flight();
                 assert!(after <= window || before == 0, "{choice:?}: {before} -> {after}");
             }
@@ -132,6 +135,10 @@ impl Run {
             self.machine.portion(self.window, &outcome, 1000);
             self.acked += self.machine.acked().len() as u64;
         }
+        if let Some((lost, wait)) = self.machine.detect_literally(self.now) {
+            assert!(lost.is_empty(), "lost by time, and not found: {lost:?}");
+            assert_eq!(wait, self.machine.reordering_left(self.now));
+        }
     }
 
     fn recount(&self) {
@@ -150,8 +157,21 @@ impl Run {
         let above = sacked.iter().filter(|number| **number >= machine.lost_edge).count();
         assert_eq!(above, machine.sacked_above as usize);
         assert_eq!(machine.deadline().is_never(), first == end);
-        if machine.mode == Reliability::Sack {
+        if machine.rack().is_some() {
+            self.recount_losses_by_time(&records);
+        } else if machine.mode == Reliability::Sack {
             self.recount_losses(&sacked);
+        }
+    }
+
+    /// What is lost and not retransmitted is found by the next choice.
+    fn recount_losses_by_time(&self, records: &[(u64, super::Record)]) {
+        let machine = &self.machine;
+        for (number, record) in records {
+            if !record.is_sacked() && record.in_network() == 0 {
+                assert_ne!(machine.state, Recovery::Open, "{number} is lost and nobody cares");
+                assert!((machine.next_retransmit..machine.lost_edge).contains(number), "{number}");
+            }
         }
     }
 
@@ -193,8 +213,10 @@ impl Run {
             self.recount();
             self.machine.settle();
             let room = Room { window: self.machine.window(self.window), receive_window: u64::MAX, new: 0 };
-            while let choice @ (Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number)) =
-                self.machine.choose(&room, &self.config)
+            while let choice @ (Choice::Forced(number)
+            | Choice::Again(number)
+            | Choice::Rescue(number)
+            | Choice::Probe(Some(number))) = self.machine.choose(&room, &self.config)
             {
                 self.flying.push(number);
                 self.machine.retransmitted(self.now, choice, 0, PairPosition::Single, &self.config);
@@ -229,6 +251,7 @@ proptest! {
         careful in prop::option::of(any::<bool>()),
         lost_retransmissions: bool,
         proportional: bool,
+        by_time: bool,
         steps in prop::collection::vec(step(), 1..400),
     ) {
         let config = StreamConfig {
@@ -241,6 +264,11 @@ proptest! {
             careful,
             lost_retransmissions,
             proportional_rate_reduction: proportional && reliability == Reliability::Sack,
+            loss_detection: if by_time && reliability == Reliability::Sack {
+                crate::LossDetection::Rack(crate::RackConfig::default()).into()
+            } else {
+                crate::LossDetection::DupAcks.into()
+            },
             segment_size: Bytes::new(1000),
             ..StreamConfig::default()
         };

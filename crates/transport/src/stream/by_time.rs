@@ -1,0 +1,240 @@
+//! Recovery where losses are found by time: which losses begin an episode, which the controller hears of, and which of three timers
+//! runs. What is lost is found in `rack.rs`, and the tail is probed for in `tail_probe.rs`.
+//!
+//! Source: RFC 8985 §6.3, §8 and §9.3. It says nothing of episodes: they begin with a loss and end as by RFC 6675, but rules 3
+//! and 4 of its `NextSeg` are left out (§9.2), so nothing is retransmitted that is not lost, but for the probe.
+//!
+//! Where the text leaves a choice, or is not followed to the letter:
+//!
+//! * The first retransmission of an episode leaves whatever the window says, as by RFC 6675 and in Linux.
+//! * "Two indications of congestion" (§9.3): the controller hears of a loss of what left after it last heard of one, be that a
+//!   retransmission or new data. Within a fast recovery it does not where recovery reduces in proportion (§9.3: "in the absence of
+//!   PRR"), nor where the scheme counts lost retransmissions itself.
+//! * The reordering timer stands in for the retransmission timer, which goes on unseen. It begins anew when losses are found.
+//! * An acknowledgement that tells of nothing new leaves the timer of a probe as it was.
+//! * F-RTO holds retransmissions back until it has judged, as in Linux; the loss of what left after the time-out ends it.
+
+use tailback_core::{CongestionEvent, Recovery, RttSample, Span, Time};
+
+use super::rack::{Alarm, Sending, rack_of};
+use super::spurious::Doubt;
+use super::{Ack, LossRecovery, Outcome};
+use crate::config::StreamConfig;
+
+/// What an acknowledgement has meant so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    /// Bytes newly acknowledged cumulatively.
+    pub(super) advanced: u64,
+    /// Whether ranges told of something new.
+    pub(super) found: bool,
+    pub(super) sample: Option<RttSample>,
+    /// The newest of what was told acknowledged before.
+    pub(super) told: Option<Sending>,
+    /// Whether the last loss or time-out proved to be none.
+    pub(super) spurious: Option<CongestionEvent>,
+}
+
+impl LossRecovery {
+    /// What an acknowledgement means for recovery.
+    #[inline(never)]
+    pub(super) fn recover_by_time(
+        &mut self,
+        now: Time,
+        ack: &Ack<'_>,
+        heard: Heard,
+        config: &StreamConfig,
+    ) -> Option<CongestionEvent> {
+        let settings = config.rack()?;
+        let Heard { advanced, found, sample, told, spurious } = heard;
+        let was_probing = self.is_probing();
+        self.silence_alarm();
+        if advanced > 0 || found {
+            self.cancel_probe();
+        }
+        if advanced == 0 && found {
+            self.dup_acks += 1;
+        }
+        self.learn_of_arrivals(now, ack, told, sample, settings);
+        let has_repaired = self.hear_of_probe(ack, advanced);
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.wait = Span::ZERO;
+            rack.probe_at = rack.probe_at.filter(|_| advanced == 0 && !was_probing);
+        }
+        if spurious.is_some() {
+            return spurious;
+        }
+        let is_over = self.state != Recovery::Open && self.ring.first() >= self.recover;
+        let end = if is_over { self.end_episode() } else { None };
+        self.adapt_reordering_window(ack.arrived_twice().is_some(), is_over, config);
+        self.detect_losses(now);
+        let mut event = self.answer_losses(now, config);
+        if has_repaired && self.state == Recovery::Open {
+            event = self.begin_by_time(now, true, config);
+        }
+        event.or(end)
+    }
+
+    /// The same when nothing is outstanding: only what arrived twice is news.
+    #[cold]
+    pub(super) fn hear_when_idle(&mut self, ack: &Ack<'_>, config: &StreamConfig) {
+        if self.ring.is_empty() && ack.number == self.ring.first() && self.rack().is_some() {
+            self.hear_of_probe(ack, 0);
+            self.adapt_reordering_window(ack.arrived_twice().is_some(), false, config);
+        }
+    }
+
+    /// Begins an episode for the losses in the list, or goes on with the one at hand; what the controller must do.
+    fn answer_losses(&mut self, now: Time, config: &StreamConfig) -> Option<CongestionEvent> {
+        let answered = self.rack()?.answered;
+        let mut is_new = self.lost.iter().any(|one| one.sent_at >= answered);
+        if self.state == Recovery::Open {
+            if !self.has_losses() {
+                return None;
+            }
+            is_new |= self.ring.get(self.next_retransmit).sent_at() >= answered;
+            return self.begin_by_time(now, is_new && self.may_begin(config), config);
+        }
+        if self.lost.is_empty() {
+            return None;
+        }
+        if is_new && matches!(self.doubt, Doubt::FirstAck | Doubt::SecondAck) {
+            self.doubt = Doubt::None;
+        }
+        if self.holds_back() {
+            self.next_retransmit = self.lost_edge;
+        }
+        self.restart_timer(now, config);
+        let is_spread = self.state == Recovery::Fast && self.proportional().is_some();
+        if !is_new || is_spread || config.lost_retransmissions {
+            return None;
+        }
+        self.note_reduction();
+        self.note_answered(now);
+        Some(CongestionEvent::Loss)
+    }
+
+    /// Whether a lost segment waits to be retransmitted: the lowest one begins there.
+    fn has_losses(&mut self) -> bool {
+        if self.lost_edge <= self.ring.first() {
+            return false;
+        }
+        self.next_retransmit = self.next_retransmit.max(self.ring.first());
+        self.settle();
+        self.next_retransmit < self.lost_edge
+    }
+
+    /// An episode begins, of which the controller hears if it is new congestion.
+    fn begin_by_time(&mut self, now: Time, is_new: bool, config: &StreamConfig) -> Option<CongestionEvent> {
+        let event = self.begin_episode().filter(|_| is_new);
+        self.doubt_loss(config);
+        if event.is_some() {
+            self.note_answered(now);
+        }
+        if !self.ring.is_empty() {
+            self.restart_timer(now, config);
+        }
+        event
+    }
+
+    fn note_answered(&mut self, now: Time) {
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.answered = now;
+        }
+    }
+
+    /// The lowest lost segment leaves at once, whatever the window says.
+    pub(super) fn force_lowest_loss(&mut self) {
+        self.forced = self.has_losses();
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.probe.forget();
+        }
+    }
+
+    /// The retransmission timer has expired.
+    pub(super) fn forget_probe(&mut self, now: Time) {
+        self.note_answered(now);
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.probe.forget();
+            rack.probe_at = None;
+        }
+    }
+
+    /// Whether an episode is at hand, and something that was sent before it is missing.
+    pub(super) fn is_repairing(&self) -> bool {
+        self.state != Recovery::Open && self.ring.first() < self.recover
+    }
+
+    /// The retransmission timer is in force again.
+    pub(super) fn silence_alarm(&mut self) -> Option<Alarm> {
+        let rack = rack_of(&mut self.own)?;
+        rack.probe_at = None;
+        let (alarm, retransmission) = rack.alarm.take()?;
+        let at = std::mem::replace(&mut self.deadline, retransmission);
+        rack.probe_at = (alarm == Alarm::Probe).then_some(at);
+        Some(alarm)
+    }
+
+    /// Another timer is in force in place of the retransmission timer.
+    pub(super) fn set_alarm(&mut self, alarm: Alarm, at: Time) {
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.alarm = Some((alarm, std::mem::replace(&mut self.deadline, at)));
+        }
+    }
+
+    /// The retransmission timer that goes on unseen expires later.
+    pub(super) fn lengthen_unseen(&mut self, longer: Span) {
+        if let Some((_, retransmission)) = rack_of(&mut self.own).and_then(|rack| rack.alarm.as_mut()) {
+            *retransmission += longer;
+        }
+    }
+
+    /// After an acknowledgement: which timer runs.
+    #[inline(never)]
+    pub(super) fn choose_timer(&mut self, now: Time, advanced: u64, config: &StreamConfig) {
+        let Some(rack) = rack_of(&mut self.own) else { return };
+        let (wait, pending) = (rack.wait, rack.probe_at.take());
+        if self.ring.is_empty() {
+            return;
+        }
+        if !wait.is_zero() {
+            self.set_alarm(Alarm::Reordering, now + wait);
+        } else if let Some(at) = pending.filter(|_| advanced == 0) {
+            if self.may_probe(config) {
+                self.set_alarm(Alarm::Probe, at.min(self.deadline));
+            }
+        } else {
+            self.schedule_probe(now, config);
+        }
+    }
+
+    /// New data has left: acknowledgements are overdue later.
+    #[inline(never)]
+    pub(super) fn note_new_sent(&mut self, now: Time, config: &StreamConfig) {
+        let Some(rack) = self.rack() else { return };
+        let waits = matches!(rack.alarm, Some((Alarm::Reordering, _)));
+        if !self.take_probe(false) && !waits {
+            self.silence_alarm();
+            self.schedule_probe(now, config);
+        }
+    }
+
+    /// A timer before the retransmission timer has expired; what was found, if anything.
+    pub(super) fn on_alarm(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
+        match self.silence_alarm()? {
+            Alarm::Probe => {
+                self.call_for_probe(now, config);
+                None
+            }
+            Alarm::Reordering => {
+                self.clear_lists();
+                let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
+                self.adapt_reordering_window(false, false, config);
+                self.detect_losses(now);
+                let event = self.answer_losses(now, config);
+                self.choose_timer(now, 0, config);
+                (!self.lost.is_empty()).then(|| Outcome { outstanding, event, ..Outcome::default() })
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Retransmissions in the order in which they left, for those who find lost ones by what left after them and arrived
+//! (`overtaken.rs`, `rack.rs`). What became of them is not looked up before their turn.
+
+use std::collections::VecDeque;
+
+use tailback_core::Time;
+
+use super::LossRecovery;
+use super::ring::Ring;
+
+/// Numbers, and when they left.
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    queue: VecDeque<(u64, Time)>,
+}
+
+/// So many entries are never looked through.
+const FEW: usize = 64;
+
+/// Whether this transmission is the newest of its number, and thought to be in the network.
+#[inline]
+pub(super) fn is_under_way(ring: &Ring, number: u64, sent: Time) -> bool {
+    if number < ring.first() || number >= ring.end() {
+        return false;
+    }
+    let record = ring.get(number);
+    !record.is_sacked() && record.in_network() > 0 && record.sent_at() == sent
+}
+
+impl UnderWay {
+    /// A retransmission leaves. At most twice as many are remembered as segments are outstanding, and [`FEW`] more: in a long
+    /// silence, or behind one that waits, others leave again and again, and each time only the newest can still be under way.
+    /// Looking through all costs as much as remembering them did.
+    fn note(&mut self, now: Time, number: u64, ring: &Ring) {
+        let queue = &mut self.queue;
+        queue.push_back((number, now));
+        let outstanding = usize::try_from(ring.end() - ring.first()).unwrap_or(usize::MAX);
+        if queue.len() <= outstanding.saturating_mul(2).saturating_add(FEW) {
+            return;
+        }
+        queue.retain(|&(number, sent)| {
+            let held = (ring.first()..ring.end()).contains(&number);
+            held && !ring.get(number).is_sacked() && ring.get(number).sent_at() == sent
+        });
+        // One for each segment, unless some left more than once at the same time. Then the oldest are left to the timer.
+        queue.drain(..queue.len().saturating_sub(outstanding));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The oldest.
+    #[inline]
+    pub(super) fn front(&self) -> Option<(u64, Time)> {
+        self.queue.front().copied()
+    }
+
+    pub(super) fn pop_front(&mut self) {
+        self.queue.pop_front();
+    }
+
+    /// All of them, the oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Time)> + '_ {
+        self.queue.iter().copied()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+impl LossRecovery {
+    /// A retransmission leaves, where lost ones are found without the timer.
+    pub(super) fn note_retransmitted(&mut self, now: Time, number: u64) {
+        let Some(ranges) = self.own.as_deref_mut().and_then(|own| own.ranges_mut()) else { return };
+        if let Some(under_way) = ranges.under_way() {
+            under_way.note(now, number, &self.ring);
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Losses found by time (RACK-TLP, RFC 8985): the examples of §3.4, §3.5 and §9.1, the timers of §7, and what it promises of whole
+//! transfers. A second writing is in `second`.
+
+use crate::pipe;
+
+use pipe::stream::{Test, config, events, transfer};
+use pipe::{FLOW, Fate, Pipe, Scripted};
+use proptest::prelude::*;
+use tailback_control::Reliability;
+use tailback_core::{
+    AckBlocks, Annex, AppInput, Bytes, Checker, CongestionEvent, DataAmount, Kind, Packet, SeqRange, Span,
+    Time,
+};
+use tailback_transport::source::AnySource;
+use tailback_transport::{
+    LossDetection, RackConfig, Receiver, ReceiverConfig, Sender, SpuriousDetection, StreamConfig,
+};
+
+/// By time, with these settings. Round trips take 100 ms.
+fn with(rack: RackConfig) -> StreamConfig {
+    StreamConfig { loss_detection: LossDetection::Rack(rack).into(), ..config(Reliability::Sack) }
+}
+
+fn by_time() -> StreamConfig {
+    with(RackConfig::default())
+}
+
+/// Data is written by hand, in segments of 960 B of payload.
+fn written(config: StreamConfig, controller: Scripted) -> Test {
+    let receiver = ReceiverConfig::default().matching(&config);
+    let sender = Sender::new(FLOW, config, controller, AnySource::pushed());
+    Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY)
+}
+
+/// The applications writes so many segments now.
+fn write(test: &mut Test, segments: u64) {
+    test.app(AppInput::Write(Bytes::new(segments * 960)));
+}
+
+/// A connection whose first segment has measured a round trip of 100 ms, at 200 ms.
+fn measured(config: StreamConfig, controller: Scripted, drops: &'static [(u64, u32)]) -> Test {
+    let mut test = written(config, controller).dropping(drops).start();
+    write(&mut test, 1);
+    test.run(Span::from_millis(200))
+}
+
+fn millis(at: u64) -> Time {
+    Time::ZERO + Span::from_millis(at)
+}
+
+/// §3.4, figure 1: three of four are lost, and the retransmission of one of these.
+#[test]
+fn a_lost_tail_is_repaired_as_figure_1_says() {
+    let drops: &[(u64, u32)] = &[(2, 1), (3, 1), (4, 1), (2, 2)];
+    let mut test = measured(by_time(), Scripted::window(20), drops);
+    write(&mut test, 4);
+    let test = test.run(Span::from_secs(5));
+    // P0 to P3 are 1 to 4. P0's acknowledgement comes at 300 ms, the probe two round trips later. Its range shows that P1 and P2 are
+    // lost, and that of P2's retransmission that P1's is.
+    let sent: Vec<_> = test.sent().into_iter().filter(|(_, number)| *number > 0).collect();
+    let expected = [(200, 1), (200, 2), (200, 3), (200, 4), (500, 4), (600, 2), (600, 3), (700, 2)];
+    assert_eq!(sent, expected);
+    // "Two separate congestion control reactions."
+    let (loss, end) = (CongestionEvent::Loss, CongestionEvent::RecoveryEnd);
+    assert_eq!(events(&test), [loss, loss, end]);
+    assert_eq!((test.sender.counters().timeouts, test.sender.probes()), (0, 1));
+}
+
+/// The same with proportional rate reduction, which is the one reaction (§9.3).
+#[test]
+fn a_lost_retransmission_is_no_second_event_where_recovery_reduces_in_proportion() {
+    let config = StreamConfig { proportional_rate_reduction: true, ..by_time() };
+    let mut test = measured(config, Scripted::window(20), &[(2, 1), (3, 1), (4, 1), (2, 2)]);
+    write(&mut test, 4);
+    let test = test.run(Span::from_secs(5));
+    assert_eq!(events(&test), [CongestionEvent::Loss, CongestionEvent::RecoveryEnd]);
+    assert_eq!(test.sender.counters().timeouts, 0);
+}
+
+/// §3.5: of three segments the second and third left right before the first one's time-out. The two are not retransmitted.
+#[test]
+fn a_timeout_spares_what_left_lately() {
+    let rack = RackConfig { tail_loss_probe: false, ..RackConfig::default() };
+    let mut test = measured(with(rack), Scripted::window(20), &[(1, 1)]);
+    write(&mut test, 1);
+    // Without an acknowledgement it expires at 200 + 100 + 4 × 37.5 or 50 ms after the first sample, by RFC 6298.
+    let expiry = 200 + test.sender.timeout().as_nanos() / 1_000_000;
+    let mut test = test.run(Span::from_millis(expiry - 200 - 10));
+    write(&mut test, 2);
+    let test = test.run(Span::from_millis(30));
+    assert_eq!(test.sender.counters().timeouts, 1);
+    assert_eq!(test.sent_at(expiry), [1]);
+    let test = test.run(Span::from_secs(5));
+    assert_eq!([1, 2, 3].map(|number| test.transmissions(number)), [2, 1, 1]);
+    assert!(test.finished() || test.sender.counters().retransmitted == 1);
+}
+
+/// §9.1, example 1: P1 and P3 of three segments are lost, which left further apart than the reordering window.
+#[test]
+fn drops_at_the_end_of_a_flight_need_no_timeout() {
+    let mut test = measured(by_time(), Scripted::window(20), &[(1, 1), (3, 1)]);
+    for _ in 0..3 {
+        write(&mut test, 1);
+        test = test.run(Span::from_millis(30));
+    }
+    let test = test.run(Span::from_secs(5));
+    // P1 at 200 ms, P2 at 230 ms, whose range comes at 330 ms: "RACK will mark P1 as lost when the SACK of P2 is received", and "when R1
+    // is cumulatively acknowledged, RACK will mark P3 as lost".
+    let sent: Vec<_> = test.sent().into_iter().filter(|(_, number)| *number > 0).collect();
+    assert_eq!(sent, [(200, 1), (230, 2), (260, 3), (330, 1), (430, 3)]);
+    assert_eq!(test.sender.counters().timeouts, 0);
+}
+
+/// §9.1, example 2: P1 and P2 are lost, and then R1.
+#[test]
+fn a_lost_retransmission_needs_no_timeout() {
+    let mut test = measured(by_time(), Scripted::window(20), &[(1, 1), (2, 1), (1, 2)]);
+    for _ in 0..3 {
+        write(&mut test, 1);
+        test = test.run(Span::from_millis(30));
+    }
+    let test = test.run(Span::from_secs(5));
+    let sent: Vec<_> = test.sent().into_iter().filter(|(_, number)| *number > 0).collect();
+    assert_eq!(sent, [(200, 1), (230, 2), (260, 3), (360, 1), (360, 2), (460, 1)]);
+    assert_eq!(test.sender.counters().timeouts, 0);
+}
+
+/// §9.1, example 3: P1 and P2 come behind P3. Within a quarter of a round trip nothing is lost, beyond it both are.
+#[test]
+fn reordering_within_the_window_is_none() {
+    for (late, again) in [(24, 0), (26, 2)] {
+        let mut test = written(by_time(), Scripted::window(20)).start();
+        write(&mut test, 1);
+        let mut test = test.run(Span::from_millis(200)).script(move |packet, count, _| {
+            let is_late = count == 1 && [1, 2].contains(&packet.number);
+            if is_late { Fate::Late(Span::from_millis(late)) } else { Fate::Deliver }
+        });
+        write(&mut test, 3);
+        let test = test.run(Span::from_secs(5));
+        assert_eq!(test.sender.counters().retransmitted, again, "{late} ms late");
+        assert_eq!(test.sender.counters().recoveries, u64::from(again > 0));
+        assert_eq!(test.sender.counters().timeouts, 0);
+    }
+}
+
+/// Three segments beyond a hole are no reordering, as long as there was none: the window is zero (§6.2 step 4). Once there was, they
+/// wait for the reordering window, and its timer finds the loss.
+#[test]
+fn three_ranges_are_a_loss_only_before_reordering_was_seen() {
+    for (reordered, at) in [(false, 300), (true, 325)] {
+        let mut test = written(by_time(), Scripted::window(20)).start();
+        write(&mut test, 1);
+        test = test.run(Span::from_millis(100)).script(move |packet, count, _| match packet.number {
+            1 if reordered => Fate::Late(Span::from_millis(10)),
+            3 if count == 1 => Fate::Drop,
+            _ => Fate::Deliver,
+        });
+        write(&mut test, 2);
+        test = test.run(Span::from_millis(100 + 10));
+        let start = test.now;
+        write(&mut test, 5);
+        let test = test.run(Span::from_secs(5));
+        let repaired: Vec<Time> =
+            test.departures.iter().filter(|one| one.packet.number == 3).map(|one| one.at).collect();
+        assert_eq!(repaired.len(), 2);
+        assert_eq!(repaired[1].since(start), Span::from_millis(at - 200), "{reordered}");
+        assert_eq!(test.sender.counters().timeouts, 0);
+    }
+}
+
+/// §6.2 step 4: each round trip that tells of a needless retransmission makes the reordering window longer, up to the smoothed round
+/// trip time, and no more than one does.
+#[test]
+fn needless_retransmissions_make_the_window_longer() {
+    // Every fifth segment is late by 70 ms, from the second on.
+    let script = |packet: &Packet, count: u32, _: &mut tailback_core::rng::Stream| {
+        let is_late = packet.kind() == Kind::Data && packet.number % 10 == 5 && count == 1;
+        if is_late { Fate::Late(Span::from_millis(70)) } else { Fate::Deliver }
+    };
+    let run = |dsack| {
+        let config = by_time();
+        let receiver = ReceiverConfig { dsack, ..ReceiverConfig::default() }.matching(&config);
+        let source = AnySource::finite(Bytes::new(400 * 960));
+        let sender = Sender::new(FLOW, config, Scripted::window(20), source);
+        let test = Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY);
+        let test = test.script(script).start().run(Span::from_secs(60));
+        assert!(test.finished());
+        test
+    };
+    let (adapts, does_not) = (run(None), run(Some(false)));
+    let needless = |test: &Test| {
+        let again = test.departures.iter().filter(|one| one.packet.is_retransmitted());
+        again.map(|one| one.packet.number).collect::<Vec<_>>()
+    };
+    let (some, many) = (needless(&adapts), needless(&does_not));
+    assert!(some.len() <= 6 && many.len() >= 20, "{some:?} {many:?}");
+    assert!(some.iter().all(|number| *number < 120), "{some:?}");
+}
+
+/// A loss at the tail is repaired two round trips later and not by the timer; the last segment of several is repaired by the probe
+/// itself, which the controller hears of once, when new data is acknowledged (§7.4.2).
+#[test]
+fn a_probe_that_repairs_the_loss_is_one_event() {
+    let mut test = measured(by_time(), Scripted::window(20), &[(4, 1)]);
+    write(&mut test, 4);
+    test = test.run(Span::from_millis(600));
+    let sent: Vec<_> = test.sent().into_iter().filter(|(_, number)| *number > 3).collect();
+    assert_eq!(sent, [(200, 4), (500, 4)]);
+    assert_eq!(events(&test), []);
+    write(&mut test, 4);
+    let mut test = test.run(Span::from_millis(300));
+    assert_eq!(events(&test)[0], CongestionEvent::Loss);
+    write(&mut test, 4);
+    let test = test.run(Span::from_secs(5));
+    assert_eq!(events(&test), [CongestionEvent::Loss, CongestionEvent::RecoveryEnd]);
+    assert_eq!((test.sender.counters().timeouts, test.sender.probes()), (0, 1));
+}
+
+/// A probe that was for nothing, since the acknowledgement was late, is found out by the duplicate, whether it is named or not.
+#[test]
+fn a_needless_probe_is_no_event() {
+    for dsack in [Some(true), Some(false)] {
+        let config = by_time();
+        let receiver = ReceiverConfig { dsack, ..ReceiverConfig::default() }.matching(&config);
+        let sender = Sender::new(FLOW, config, Scripted::window(20), AnySource::pushed());
+        let mut test = Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY).start();
+        write(&mut test, 1);
+        let mut test = test.run(Span::from_millis(200)).script(|packet, count, _| {
+            let is_late = count == 1 && packet.number == 2;
+            if is_late { Fate::Late(Span::from_millis(210)) } else { Fate::Deliver }
+        });
+        write(&mut test, 2);
+        test = test.run(Span::from_secs(1));
+        assert_eq!(test.transmissions(2), 2, "a probe");
+        for _ in 0..3 {
+            write(&mut test, 4);
+            test = test.run(Span::from_secs(1));
+        }
+        assert_eq!(events(&test), [], "{dsack:?}");
+        assert_eq!(test.sender.probes(), 1);
+    }
+}
+
+/// New data is the better probe, if the receiver has room for it (§7.3); it is sent though the window is full.
+#[test]
+fn new_data_probes_if_the_receiver_has_room() {
+    for (room, probe) in [(None, 5), (Some(4.0), 4)] {
+        let config = StreamConfig { receive_window: room.map(DataAmount::Packets), ..by_time() };
+        let mut test = measured(config, Scripted::window(4), &[(1, 1), (2, 1), (3, 1), (4, 1)]);
+        write(&mut test, 20);
+        let test = test.run(Span::from_millis(250));
+        assert_eq!(test.sent_at(200), [1, 2, 3, 4]);
+        assert_eq!(test.sent_at(400), [probe], "{room:?}");
+        assert_eq!(test.sender.probes(), 1);
+        let test = test.run(Span::from_millis(50));
+        assert_eq!(test.sender.counters().timeouts, 0);
+    }
+}
+
+/// `TLP_calc_PTO` for one segment alone: later by what a receiver may delay its acknowledgement, and never later than the
+/// retransmission timer.
+#[test]
+fn one_segment_alone_is_probed_for_later() {
+    for (max_ack_delay, at) in [(0, 400), (60, 460), (1000, 0)] {
+        let rack = RackConfig { max_ack_delay: Span::from_millis(max_ack_delay), ..RackConfig::default() };
+        let mut test = measured(with(rack), Scripted::window(4), &[(1, 1)]);
+        let timeout = test.sender.timeout();
+        write(&mut test, 1);
+        let test = test.run(Span::from_secs(1));
+        let at = if at == 0 { millis(200) + timeout } else { millis(at) };
+        let times: Vec<Time> =
+            test.departures.iter().filter(|one| one.packet.number == 1).map(|one| one.at).collect();
+        assert_eq!(times, [millis(200), at]);
+        assert_eq!((test.sender.counters().timeouts, test.sender.probes()), (0, 1));
+    }
+}
+
+/// "There is no other previous loss probe still in flight" (§7.3), and the retransmission timer is the last resort.
+#[test]
+fn a_lost_probe_is_followed_by_the_timer() {
+    let mut test = written(by_time(), Scripted::halving(10)).start();
+    write(&mut test, 1);
+    let mut test = test
+        .run(Span::from_millis(200))
+        .script(|packet, _, _| if packet.number > 0 { Fate::Drop } else { Fate::Deliver });
+    write(&mut test, 3);
+    let test = test.run(Span::from_secs(30));
+    assert_eq!(test.sender.probes(), 1);
+    assert!(test.sender.counters().timeouts >= 4);
+    let second = test.departures.iter().filter(|one| one.packet.number == 1).nth(1).expect("a time-out");
+    assert!(second.at > millis(400) && second.at < millis(1000), "{}", second.at);
+}
+
+/// F-RTO and Eifel detection find a time-out that was none, and nothing that arrives is retransmitted beyond the first.
+#[test]
+fn a_spurious_timeout_is_taken_back() {
+    for spurious in [SpuriousDetection::FRto, SpuriousDetection::Eifel] {
+        let rack = RackConfig { tail_loss_probe: false, ..RackConfig::default() };
+        let config = StreamConfig { spurious, ..with(rack) };
+        let test = transfer(config, Scripted::halving(10), 200).script(|packet, count, _| {
+            let is_late = count == 1 && (40..50).contains(&packet.number);
+            if is_late { Fate::Late(Span::from_millis(400)) } else { Fate::Deliver }
+        });
+        let test = test.start().run(Span::from_secs(60));
+        assert!(test.finished());
+        assert!(events(&test).contains(&CongestionEvent::Spurious), "{spurious:?} {:?}", events(&test));
+        assert!(test.sender.counters().retransmitted <= 3, "{}", test.sender.counters().retransmitted);
+    }
+}
+
+#[test]
+fn without_ranges_it_is_refused() {
+    let refused = |config: StreamConfig| {
+        let mut checker = Checker::new();
+        config.check(&mut checker);
+        let faults: Vec<String> =
+            checker.finish().err().into_iter().flatten().map(|fault| fault.field).collect();
+        faults.join(" ")
+    };
+    assert_eq!(refused(by_time()), "");
+    for reliability in [Reliability::NewReno, Reliability::Vegas, Reliability::Offsets] {
+        assert_eq!(refused(StreamConfig { reliability, ..by_time() }), "loss_detection");
+    }
+    for (rack, field) in [
+        (RackConfig { reordering_window: 0.0, ..RackConfig::default() }, "reordering_window"),
+        (RackConfig { reordering_window: f64::NAN, ..RackConfig::default() }, "reordering_window"),
+        (RackConfig { persist: 0, ..RackConfig::default() }, "persist"),
+        (RackConfig { min_rtt_window: Span::ZERO, ..RackConfig::default() }, "min_rtt_window"),
+        (RackConfig { max_ack_delay: Span::from_secs(11), ..RackConfig::default() }, "max_ack_delay"),
+    ] {
+        assert_eq!(refused(with(rack)), format!("loss_detection.{field}"));
+    }
+}
+
+/// D-SACK by RFC 2883 §4: the first range is what arrived twice, below the number that is expected or within the second range.
+#[test]
+fn a_receiver_names_what_arrived_twice() {
+    let said = |dsack, numbers: &[u64]| {
+        let config = by_time();
+        let receiver = ReceiverConfig { dsack, ..ReceiverConfig::default() }.matching(&config);
+        let sender = Sender::new(FLOW, config, Scripted::window(1), AnySource::pushed());
+        let mut test = Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY);
+        for number in numbers {
+            test.deliver(Packet::new(Kind::Data, FLOW, *number, Bytes::new(1000)));
+        }
+        let packet = test.acks.last().expect("an acknowledgement").1;
+        let annex = test.annexes.take(packet.annex);
+        let blocks = match annex {
+            Some(Annex::Blocks(blocks)) => blocks,
+            _ => AckBlocks::default(),
+        };
+        let ranges: Vec<_> = blocks.as_slice().iter().map(|range| (range.start, range.end)).collect();
+        (packet.number, ranges, packet.size().get())
+    };
+    let none: Vec<(u64, u64)> = Vec::new();
+    assert_eq!(said(None, &[0, 1, 1]), (2, vec![(1, 2)], 48));
+    assert_eq!(said(Some(false), &[0, 1, 1]), (2, none, 40));
+    assert_eq!(said(None, &[0, 2, 4, 6, 1, 1]), (3, vec![(1, 2), (6, 7), (4, 5)], 64));
+    assert_eq!(said(None, &[0, 2, 3, 5, 2]), (1, vec![(2, 3), (2, 4), (5, 6)], 64));
+    assert_eq!(said(None, &[0, 2, 2, 3]), (1, vec![(2, 4)], 48), "it is named once");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Whatever is lost, all arrives, and nothing is sent without end.
+    #[test]
+    fn all_arrives(
+        window in 1_u64..60,
+        loss in 0.0..0.3,
+        ack_loss in 0.0..0.3,
+        late in 0.0..0.2,
+        proportional: bool,
+        spurious in prop_oneof![
+            Just(SpuriousDetection::Off), Just(SpuriousDetection::FRto), Just(SpuriousDetection::Eifel)
+        ],
+        dsack: bool,
+        seed: u64,
+    ) {
+        let config = StreamConfig {
+            user_timeout: Span::MAX,
+            proportional_rate_reduction: proportional,
+            spurious,
+            ..by_time()
+        };
+        let receiver = ReceiverConfig { dsack: Some(dsack), ..ReceiverConfig::default() }.matching(&config);
+        let source = AnySource::finite(Bytes::new(400 * 960));
+        let sender = Sender::new(FLOW, config, Scripted::halving(window), source);
+        let test = Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY)
+            .seed(seed)
+            .script(move |_, _, rng| {
+                if rng.chance(loss) { return Fate::Drop; }
+                if rng.chance(late) { Fate::Late(Span::from_millis(rng.below(80))) } else { Fate::Deliver }
+            })
+            .ack_script(move |_, _, rng| if rng.chance(ack_loss) { Fate::Drop } else { Fate::Deliver })
+            .start()
+            .run(Span::from_secs(100_000));
+        prop_assert!(test.finished());
+        prop_assert!(test.departures.len() < 4000, "{}", test.departures.len());
+        prop_assert_eq!(test.annexes.len(), 0);
+    }
+
+    /// What arrives within a quarter of the least round trip time behind what left later is not retransmitted once reordering was
+    /// seen, however much is reordered: nothing at all is, and no window is lowered.
+    #[test]
+    fn reordering_within_the_window_costs_nothing(window in 4_u64..60, share in 0.0..0.5, seed: u64) {
+        let test = transfer(by_time(), Scripted::window(window), 600)
+            .seed(seed)
+            .script(move |packet, _, rng| {
+                // The first to be late is so behind fewer than three.
+                if packet.number == 2 { return Fate::Late(Span::from_millis(1)); }
+                let is_late = packet.number > 3 * 60 && rng.chance(share);
+                if is_late { Fate::Late(Span::from_micros(rng.below(24_900))) } else {
+                    Fate::Late(Span::from_micros(10 * (packet.number % 60).min(2)))
+                }
+            })
+            .start()
+            .run(Span::from_secs(1000));
+        prop_assert!(test.finished());
+        prop_assert_eq!(test.sender.counters().retransmitted, 0);
+        prop_assert_eq!(events(&test), []);
+    }
+
+    /// Acknowledgements that nobody sent neither make it loop nor send without end, nor stop it.
+    #[test]
+    fn forged_acknowledgements_do_no_harm(
+        forged in prop::collection::vec(
+            (0_u64..40, prop::collection::vec((0_u64..60, 1_u64..20), 0..4), 0_u64..30), 1..60
+        ),
+    ) {
+        let config = StreamConfig { user_timeout: Span::MAX, ..by_time() };
+        let mut test = transfer(config, Scripted::halving(20), 40).start();
+        for (number, ranges, wait) in forged {
+            let mut blocks = AckBlocks { count: ranges.len() as u8, ..AckBlocks::default() };
+            for (block, (start, length)) in blocks.blocks.iter_mut().zip(&ranges) {
+                *block = SeqRange { start: *start, end: start + length };
+            }
+            test.forge(Packet::new(Kind::Ack, FLOW, number, Bytes::new(40)), Some(Annex::Blocks(blocks)));
+            test = test.run(Span::from_millis(wait));
+        }
+        let sent = test.departures.len();
+        let test = test.run(Span::from_secs(100_000));
+        // An end that was falsely told acknowledged need not arrive; but all comes to rest.
+        prop_assert!(test.finished());
+        prop_assert!(sent < 3000 && test.departures.len() < 4000, "{sent} {}", test.departures.len());
+    }
+}
