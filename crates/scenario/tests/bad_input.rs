@@ -285,6 +285,18 @@ fn numbers() {
     };
     let field = "flows[0].transport.proportional_rate_reduction";
     complains(&spread("newreno"), field, &["true", "false with \"newreno\"", "selective acknowledgements"]);
+    let by_time = |scheme: &str, more: &str| {
+        let transport = format!("\"0 s\"\ntransport = {{ loss_detection = \"rack\" }}\n{more}");
+        with("\"0 s\"", &transport).replace("\"reno\"", &format!("\"{scheme}\""))
+    };
+    let field = "flows[0].transport.loss_detection";
+    complains(
+        &by_time("newreno", ""),
+        field,
+        &["rack", "dup-acks with \"newreno\"", "selective acknowledgements"],
+    );
+    let blind = by_time("sack", "receiver = { max_sack_blocks = 0 }");
+    complains(&blind, "flows[0].receiver.max_sack_blocks", &["0", "1 to 4 where losses are found by time"]);
     complains(&with("start = ", "count = 0\nstart = "), "flows[0].count", &["from 1 up to 1000000"]);
     complains(&with("start = ", "count = -1\nstart = "), "flows[0].count", &["from 1 up to 1000000"]);
     complains(&with("warm_up", "seed = -1\nwarm_up"), "seed", &["a whole number from 0"]);

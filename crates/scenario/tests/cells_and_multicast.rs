@@ -95,6 +95,8 @@ fn groups_that_cannot_be_are_refused() {
     refused(&tree(PAIRS, "", "transport = { handshake = true }"), "flows[0].transport.handshake");
     let spread = "flows[0].transport.proportional_rate_reduction";
     refused(&tree(PAIRS, "", "transport = { proportional_rate_reduction = true }"), spread);
+    let by_time = "transport = { loss_detection = \"rack\" }";
+    refused(&tree(PAIRS, "", by_time), "flows[0].transport.loss_detection");
     refused(&tree(PAIRS, "", "").replace("\"b\", \"c\"]", "\"b\", \"b\"]"), "flows[0].receivers");
     refused(&tree(PAIRS, "", "").replace("\"b\", \"c\"]", "\"b\", \"nowhere\"]"), "flows[0].receivers");
     let dumbbell = "duration = \"1 s\"\n[topology]\ntemplate = \"dumbbell\"\n[[flows]]\nname = \"a\"\nscheme = \"sack\"\n\

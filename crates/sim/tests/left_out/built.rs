@@ -11,8 +11,8 @@ use tailback_transport::source::{
     Arrivals, BulkConfig, DatagramsConfig, FilesConfig, OnOffConfig, SourceConfig,
 };
 use tailback_transport::{
-    AnyReceiver, AnySender, DatagramConfig, DatagramReceiver, DatagramSender, PacingConfig, Receiver,
-    ReceiverConfig, SackCompression, Sender, StreamConfig,
+    AnyReceiver, AnySender, DatagramConfig, DatagramReceiver, DatagramSender, LossDetection, PacingConfig,
+    RackConfig, Receiver, ReceiverConfig, SackCompression, Sender, StreamConfig,
 };
 
 use super::drawn::{Access, Case, Queue, Talk, Way};
@@ -218,6 +218,11 @@ fn ends(id: FlowId, talk: &Talk) -> (AnySender, AnyReceiver) {
         handshake: talk.amount.is_multiple_of(5),
         segmentation_offload: talk.amount.is_multiple_of(7),
         proportional_rate_reduction: needs.reliability == Reliability::Sack && talk.amount.is_multiple_of(4),
+        loss_detection: if needs.reliability == Reliability::Sack && talk.amount.is_multiple_of(3) {
+            LossDetection::Rack(RackConfig::default()).into()
+        } else {
+            LossDetection::DupAcks.into()
+        },
         ..StreamConfig::default()
     }
     .serving(&needs);

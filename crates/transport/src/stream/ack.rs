@@ -56,8 +56,9 @@ impl LossRecovery {
         }
         let before = self.state;
         let spurious = if self.doubt == Doubt::None { None } else { self.resolve_doubt(ack, advanced) };
+        let is_by_time = self.own.is_some() && self.rack().is_some();
         let mut event = match self.mode {
-            _ if self.own.is_some() && self.rack().is_some() => {
+            _ if is_by_time => {
                 let told = samples.told;
                 let heard = Heard { advanced, found, sample: rtt, told, spurious };
                 self.recover_by_time(now, ack, heard, config)
@@ -69,7 +70,7 @@ impl LossRecovery {
             }
             _ => self.recover_by_ranges(advanced, found, config),
         };
-        if self.own.is_some() && spurious.is_none() {
+        if self.own.is_some() && spurious.is_none() && !is_by_time {
             self.find_overtaken(now, config);
             // An acknowledgement that ends an episode may tell of a retransmission lost in it: the next one begins.
             event = self.begin_if_lost(false, config).or(event);
@@ -79,11 +80,11 @@ impl LossRecovery {
         } else if self.state == Recovery::Fast && before != Recovery::Fast {
             self.restart_timer(now, config);
         }
-        if self.own.is_some() {
+        if is_by_time {
             self.choose_timer(now, advanced, config);
-            if self.mode == Reliability::Offsets {
-                self.soft_timeout(now, &samples);
-            }
+        }
+        if self.mode == Reliability::Offsets {
+            self.soft_timeout(now, &samples);
         }
         // Something beyond the window reduced must be acknowledged, or CWR had no chance to reach the receiver.
         let is_echo = echoes.ce > 0 && config.ecn != EcnMode::Off;

@@ -127,7 +127,10 @@ impl LossRecovery {
     /// An episode begins, of which the controller hears if it is new congestion.
     fn begin_by_time(&mut self, now: Time, is_new: bool, config: &StreamConfig) -> Option<CongestionEvent> {
         let event = self.begin_episode().filter(|_| is_new);
-        self.doubt_loss(config);
+        // What a probe has repaired is not retransmitted, so nothing will tell whether it was lost.
+        if self.forced {
+            self.doubt_loss(config);
+        }
         if event.is_some() {
             self.note_answered(now);
         }

@@ -455,17 +455,18 @@ impl LossRecovery {
         }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         self.note_out(self.size_of(number));
-        match choice {
-            Choice::Rescue(_) => self.rescue_after = NO_RESCUE,
-            Choice::Probe(_) => {
-                self.take_probe(true);
-            }
-            _ => self.next_retransmit = self.next_retransmit.max(number + 1),
+        let is_probe = matches!(choice, Choice::Probe(_)) && self.take_probe(true);
+        if let Choice::Rescue(_) = choice {
+            self.rescue_after = NO_RESCUE;
+        } else if !is_probe {
+            self.next_retransmit = self.next_retransmit.max(number + 1);
         }
         self.note_retransmitted(now, number);
         self.forced = false;
         self.timed = NONE;
-        self.doubt_sent(now);
+        if !is_probe {
+            self.doubt_sent(now);
+        }
         self.arm(now, config);
     }
 

@@ -1,5 +1,5 @@
 //! Retransmissions that are lost themselves, found by what left after them and arrived. RFC 6675 leaves these to the timer; what
-//! a receiver's count of bytes proves is in `arrivals.rs`.
+//! a receiver's count of bytes proves is in `arrivals.rs`, and where all losses are found by time, `rack.rs` takes its place.
 //!
 //! Source: RFC 8985 §6.2, for retransmissions alone: one is lost where a packet is acknowledged that left later than it by more
 //! than a reordering window. That window is an eighth of a round trip, as the time threshold of RFC 9002 §6.1.2. An
