@@ -3216,6 +3216,56 @@ SourceOrName: TypeAlias = (
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
+class DupAcksLossDetection(Part):
+    """As the scheme's kind of recovery has it: by ``dup_threshold`` duplicate acknowledgements (RFC 5681, RFC 6582),
+    or as many segments selectively acknowledged above (RFC 6675).
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["dup-acks"] = "dup-acks"
+
+
+class RackLossDetection(Part):
+    """By time: what was sent later has arrived, and it has not after a round trip and a reordering window; a probe
+    asks after the tail (RACK-TLP, RFC 8985).
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["rack"] = "rack"
+    reordering_window: Number = 0.25
+    """The least reordering window, and what each round trip with news of a needless retransmission adds to it, as a
+    part of the least round trip time, in (0, 1]; default 0.25 (RFC 8985 §6.2 step 4). It never exceeds the
+    smoothed round trip time.
+    """
+
+    persist: Annotated[Whole, Field(ge=1, le=1000)] = 16
+    """For so many recoveries a reordering window that has grown is kept, 1 to 1000; default 16 (RFC 8985 §6.2 step
+    4).
+    """
+
+    min_rtt_window: Span = "300 s"
+    """The least round trip time is that of the last so long; default 5 min, as Linux has it (RFC 8985 §6.2 step 1:
+    "windowed").
+    """
+
+    tail_loss_probe: Truth = True
+    """Whether a segment probes for losses at the tail when acknowledgements are overdue (RFC 8985 §7); default true."""
+
+    max_ack_delay: Span = "200 ms"
+    """How much longer a probe waits where one segment alone is outstanding, whose acknowledgement a receiver may
+    delay; default 200 ms, as Linux has it (RFC 8985 §7.2 leaves it open). A probe leaves no later than the
+    retransmission timer expires.
+    """
+
+
+LossDetection: TypeAlias = Annotated[DupAcksLossDetection | RackLossDetection, Field(discriminator="name")]
+"""How lost segments are found."""
+
+
+LossDetectionOrName: TypeAlias = Literal["dup-acks", "rack"] | LossDetection
+"""The bare name stands for the table with this name and every parameter at its default."""
+
+
 SpuriousDetection: TypeAlias = Literal["off", "f-rto", "eifel"]
 """How a reduction of the window that was for nothing is found out.
 
@@ -3312,6 +3362,12 @@ class Stream(Part):
     what arrives (RFC 9937, as Linux does); default false: by half a round trip of silence (RFC 6675). Only where
     losses are found by selective acknowledgements, and for windows that a loss lowers once, as Reno's and
     CUBIC's.
+    """
+
+    loss_detection: LossDetectionOrName = DupAcksLossDetection()
+    """How losses are found: ``dup-acks`` by default, or ``rack``, by time (RACK-TLP, RFC 8985, as Linux does), which
+    also finds lost retransmissions and losses at the tail without the retransmission timer. The latter only where
+    losses are found by selective acknowledgements; ``rescue`` then does nothing.
     """
 
     counted_repair: Truth = True
@@ -3421,6 +3477,12 @@ class Receiver(Part):
     sack_compression: SackCompression | None = None
     """How acknowledgements beside a hole wait for each other, as Linux's do (``{}`` has its settings): three leave
     at once, and further ones together. Each leaves at once where absent, as RFC 5681 §4.2 says.
+    """
+
+    dsack: Truth | None = None
+    """Whether an acknowledgement names as its first range what arrived twice (D-SACK, RFC 2883). By default where
+    the sender finds losses by time (``loss_detection`` of ``transport``), which learns of needless
+    retransmissions so.
     """
 
     ecn_echo: EcnEcho = "latched"
@@ -4047,6 +4109,7 @@ __all__ = [
     "DropTailQueue",
     "Dualpi2Queue",
     "Dumbbell",
+    "DupAcksLossDetection",
     "Duplication",
     "EcnEcho",
     "EcnMode",
@@ -4098,6 +4161,8 @@ __all__ = [
     "LognormalBytesDistribution",
     "LognormalSpanDistribution",
     "Loss",
+    "LossDetection",
+    "LossDetectionOrName",
     "LossEstimator",
     "LossIntervals",
     "LossOrName",
@@ -4142,6 +4207,7 @@ __all__ = [
     "Quantiser",
     "Queue",
     "QueueOrName",
+    "RackLossDetection",
     "RandomDropQueue",
     "RandomPredictor",
     "RateVideoControl",
