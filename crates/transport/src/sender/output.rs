@@ -110,7 +110,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             };
             let new = if self.opening == Opening::Done { new } else { 0 };
             match self.recovery.choose_after(choice, room, new, &self.config) {
-                Choice::WindowFull => None,
+                // A probe that is due is chosen first.
+                Choice::WindowFull | Choice::Probe(_) => None,
                 Choice::Nothing => {
                     since = match choice {
                         Choice::New if new > 0 => None,
@@ -124,7 +125,6 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
                     Some(u64::from(self.recovery.size_of(number)))
                 }
-                Choice::Probe(_) => None,
             }
         } else {
             None
