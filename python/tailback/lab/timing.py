@@ -96,9 +96,9 @@ def hosts_of(result: Result, setup: Setup, usual: Sequence[Hosts]) -> Hosts:
             beyond += [beyond_jitter(result, flow, index, jitter)] if jitter and not _is_paced(result, flow) else []
         if jitter:
             found["sender"] = []
-        times = _times(found, beside.kernel if is_kernel else beside.ours, is_kernel=is_kernel)
+        taken = _times(found, beside.kernel if is_kernel else beside.ours, is_kernel=is_kernel)
         means = [mean for mean in beyond if mean is not None]
-        groups[name] = replace(times, sender=_of_mean(times.sender, fmean(means))) if means else times
+        groups[name] = replace(taken, sender=_of_mean(taken.sender, fmean(means))) if means else taken
     return replace(beside, rate=bottleneck, groups=groups)
 
 

@@ -402,7 +402,10 @@ mod tests {
         assert_eq!(said, format!("{}: File name too long (os error 36)", long.name));
         assert_eq!(fs::read_dir(&deep).expect("a folder").count(), 0, "nothing is left");
         symlink("nowhere", folder.path().join("link")).expect("linked");
-        assert_eq!(refused(&folder, &offer("link", b"whole"), false), "link is there already");
+        assert_eq!(
+            refused(&folder, &offer("link", b"whole"), false),
+            "link is there already, and is another file; expected another name, or recv --overwrite"
+        );
         // The name of this very file while it is not complete.
         let dots = ".".repeat(42);
         let mark = offer("", b"whole").hash[..8]

@@ -23,8 +23,8 @@ fn the_same_commands_again_are_well_and_move_nothing() {
         for _ in 0..2 {
             let receiver = waiting(config(&folder.target(), &pair));
             let told = sent(&receiver.sending(&file, receiver.address), "cubic").expect("sent");
-            let received = receiver.end().expect("received");
-            assert_eq!((received.path.as_path(), told.resumed), (there.as_path(), received.resumed));
+            let arrived = receiver.end().expect("arrived");
+            assert_eq!((arrived.path.as_path(), told.resumed), (there.as_path(), arrived.resumed));
             let metadata = fs::metadata(&there).expect("there");
             let now = (metadata.ino(), metadata.mtime_nsec());
             if first.replace(now).is_some_and(|before| before == now) {
@@ -58,7 +58,7 @@ fn another_file_of_the_name_stays() {
     }
     fs::remove_file(&name).expect("removed");
     sent(&sending, "cubic").expect("sent");
-    receiver.end().expect("received");
+    receiver.end().expect("arrived");
     assert_eq!(told.iter().collect::<Vec<_>>(), ["Accepted"]);
     assert_eq!(folder.names(), ["film"]);
 }

@@ -19,6 +19,7 @@ mod arrivals_tests;
 mod by_time;
 mod choice;
 mod overtaken;
+mod probes;
 mod proportional;
 mod rack;
 mod recovery;

@@ -18,8 +18,8 @@
 use tailback_control::estimators::RunningMax;
 use tailback_core::{Acked, Recovery, RttSample, Span, Time};
 
+use super::probes::TailProbe;
 use super::ring::{Record, Ring};
-use super::tail_probe::TailProbe;
 use super::under_way::{UnderWay, is_under_way};
 use super::{Ack, LossRecovery, Own};
 use crate::config::StreamConfig;

@@ -1,5 +1,5 @@
 //! A probe for losses at the tail (TLP): when acknowledgements are overdue, one segment leaves, whose acknowledgement tells
-//! `rack.rs` what is lost. When the timers run is decided in `by_time.rs`.
+//! `rack.rs` what is lost. When the timers run is decided in `by_time.rs`; what is remembered of probes is in `probes.rs`.
 //!
 //! Source: RFC 8985 §7; what its pseudocode calls a variable stands beside each field.
 //!
@@ -12,56 +12,13 @@
 //!   when all that is outstanding now is acknowledged, of its end. New data meanwhile is probed for as ever.
 //! * A probe passes the window, and not the shaper: paced senders pace it.
 
-use tailback_core::{SeqRange, Time};
+use tailback_core::Time;
 
 use super::choice::{Choice, Room};
+use super::probes::TailProbe;
 use super::rack::{Alarm, rack_of};
 use super::{Ack, LossRecovery};
 use crate::config::StreamConfig;
-
-/// A connection's probes.
-#[derive(Debug, Default)]
-pub(super) struct TailProbe {
-    /// `TLP.end_seq`, while a probe is under way.
-    end: Option<u64>,
-    /// `TLP.is_retrans`.
-    is_repeated: bool,
-    /// How many round trips had been measured when the last probe left.
-    samples: u32,
-    /// A probe must leave now.
-    is_due: bool,
-    /// How many have left.
-    count: u64,
-}
-
-impl TailProbe {
-    /// `TLP_init`.
-    pub(super) fn forget(&mut self) {
-        self.end = None;
-        self.is_due = false;
-    }
-
-    pub(super) fn is_due(&self) -> bool {
-        self.is_due
-    }
-
-    /// Whether one may leave: none is under way, and a round trip was measured since the last one.
-    fn may_leave(&self, samples: u32) -> bool {
-        self.end.is_none() && self.samples != samples
-    }
-
-    /// `TLP_process_ack`: everything below `number` is acknowledged. `is_bare` says that it was before, and that no ranges are
-    /// told. Whether the probe has repaired a loss.
-    fn hear(&mut self, number: u64, twice: Option<SeqRange>, is_bare: bool) -> bool {
-        let Some(end) = self.end.filter(|end| number >= *end) else { return false };
-        let arrived_twice = twice.is_some_and(|range| range.end == end);
-        let has_repaired = self.is_repeated && !arrived_twice && number > end;
-        if !self.is_repeated || arrived_twice || has_repaired || is_bare {
-            self.end = None;
-        }
-        has_repaired
-    }
-}
 
 impl LossRecovery {
     /// How many probes have left since the connection began.
