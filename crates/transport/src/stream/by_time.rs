@@ -141,8 +141,9 @@ impl LossRecovery {
     }
 
     fn note_answered(&mut self, now: Time) {
+        let end = self.ring.end();
         if let Some(rack) = rack_of(&mut self.own) {
-            rack.answered = now;
+            (rack.answered, rack.answered_until) = (now, end);
         }
     }
 

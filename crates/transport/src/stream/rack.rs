@@ -68,6 +68,8 @@ pub(super) struct Rack {
     pub(super) under_way: UnderWay,
     /// When the controller was told of a loss last: what left before is of the same window of data.
     pub(super) answered: Time,
+    /// The next new number at that time.
+    pub(super) answered_until: u64,
     /// After so long, what may have been reordered is lost; zero where nothing may.
     pub(super) wait: Span,
     /// The timer in force in place of the retransmission timer, and when that expires.
@@ -152,7 +154,7 @@ impl Rack {
     /// Judges afresh, since what was thought lost is not.
     pub(super) fn forget_verdicts(&mut self, first: u64) {
         self.unjudged = first;
-        self.answered = Time::ZERO;
+        (self.answered, self.answered_until) = (Time::ZERO, 0);
     }
 
     /// Segments sent once that are lost by now; notes how long the others wait that left before what has arrived.

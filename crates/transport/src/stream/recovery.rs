@@ -169,7 +169,9 @@ impl LossRecovery {
     /// dropped and marked packets (RFC 3168 §6.1.2).
     pub(super) fn begin_episode(&mut self) -> Option<CongestionEvent> {
         let first = self.ring.first();
-        let reduced_for_echo = first < self.ecn_until && self.recover < self.ecn_until;
+        // By time, a reduction within an episode may be for a loss, and no echo's.
+        let for_losses = self.rack().map_or(self.recover, |rack| self.recover.max(rack.answered_until));
+        let reduced_for_echo = first < self.ecn_until && for_losses < self.ecn_until;
         let event = (!reduced_for_echo).then_some(CongestionEvent::Loss);
         self.state = Recovery::Fast;
         self.fresh = false;
