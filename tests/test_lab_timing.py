@@ -95,6 +95,12 @@ def test_what_a_sender_takes_is_told_beside_its_jitter(scheme: str, rate: str, j
         assert _close(told.groups["a"].receiver, OURS.receiver)
 
 
+def test_of_a_paced_sender_jitter_tells_nothing() -> None:
+    flows = [tb.flows(1, "bbr1", name="a", **_jittered("240 us")), tb.flows(1, "cubic", name="b", **SIZE)]
+    told = _told(_setup(*flows, rate="50 Mbit/s"), {"a": OURS, "b": OURS}).groups["a"]
+    assert told.sender == told.receiver
+
+
 def _jittered(time: str) -> dict[str, Any]:
     return {"transport": {"segment_size": "1500 B", "send_jitter": time}}
 

@@ -158,30 +158,25 @@ def beyond_jitter(result: Result, flow: str, index: int, jitter: float) -> float
     """What a flow's sender takes on average beside its jitter, in seconds, or nothing where the log does not tell it.
 
     Each departure waits for a time that is equally likely from zero to ``jitter``, so the time x from an arrival to its departure
-    is shorter for a part (x - mean) / jitter of all. Only arrivals count for which no departure of before is due, and which tell
-    of no hole. Some have no departure before the next arrival, so the parts are those of Kaplan and Meier (1958).
+    is shorter for a part (x - mean) / jitter of all. Only arrivals count for which no departure of before is due. Some have no
+    departure before the next arrival, so the parts are those of Kaplan and Meier (1958).
 
     Our endpoints count from the kernel's stamp of an arrival, so that a departure is late by a timer's lateness, and not by the
     time that a thread takes to wake up, unless the jitter is shorter than that.
     """
     before, after = _links(result, f"s{index}")
-    offered = _offered(result, flow, before, is_data=False)
+    arrived = _at_end(_offered(result, flow, before, is_data=False), result, before)
     left = _offered(result, flow, after, is_data=True)["time"].to_numpy()
-    arrived, is_larger = _at_end(offered, result, before), (offered["size"] > offered["size"].min()).to_numpy()
     if len(arrived) < 2 or not len(left):
         return None
     place = np.searchsorted(left, arrived)
     taken = left[np.minimum(place, len(left) - 1)][:-1] - arrived[:-1]
-    until_next = np.diff(arrived)
-    departed = np.diff(place)
-    lets_go = ~is_larger[:-1] & ((departed > 0) | (until_next < jitter + LONGEST))
-    more = np.cumsum(np.where(lets_go, 1 - departed, 0))
+    until_next, departed = np.diff(arrived), np.diff(place)
+    more = np.cumsum(1 - departed)
     # What the window has kept from leaving does not wait; now and then nothing does.
     least = pl.Series(more).rolling_min(_NEIGHBOURS, min_samples=1, center=True).to_numpy()
-    waiting = more - least
-    is_answered = departed > 0
-    counts = lets_go & (np.concatenate([[1], waiting[:-1]]) == 0)
-    times, is_seen = np.minimum(taken, until_next)[counts], is_answered[counts]
+    counts = np.concatenate([[False], (more == least)[:-1]])
+    times, is_seen = np.minimum(taken, until_next)[counts], departed[counts] > 0
     if np.count_nonzero(is_seen) < KEPT:
         return None
     order = np.argsort(times, kind="stable")
