@@ -20,6 +20,8 @@ mod duplicates;
 mod linux;
 mod path;
 mod proportional;
+mod rack;
+mod rack_examples;
 mod receiver;
 mod scoreboard;
 mod timer;
@@ -56,6 +58,8 @@ pub struct Options {
     pub receive_window: u64,
     pub min_rto: f64,
     pub max_rto: f64,
+    /// `TLP.max_ack_delay` of RFC 8985.
+    pub max_ack_delay: f64,
 }
 
 /// An acknowledgement as it reaches the sender.
@@ -64,6 +68,8 @@ pub struct Acknowledgement {
     pub number: u64,
     pub blocks: Vec<SeqRange>,
     pub echo: Option<u64>,
+    /// What arrived a second time, where the receiver tells (RFC 2883).
+    pub duplicate: Option<SeqRange>,
 }
 
 /// A data packet that leaves.
@@ -103,6 +109,10 @@ pub trait Second {
     /// Whether nothing is outstanding.
     fn is_idle(&self) -> bool;
     fn timer(&self) -> &Timer;
+    /// When it wants to be asked again.
+    fn deadline(&self) -> Option<f64> {
+        self.timer().deadline
+    }
     /// What to print where both differ.
     fn state(&self) -> String;
 }
@@ -146,6 +156,7 @@ prop_compose! {
             receive_window: receive_window.saturating_mul(SEGMENT),
             min_rto: min_rto as f64 * 1e6,
             max_rto: 5e9,
+            max_ack_delay: 0.0,
         }
     }
 }

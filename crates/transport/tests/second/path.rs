@@ -277,12 +277,9 @@ impl<S: Second> Path<S> {
             same("left", &ours.0, &anew.0)?;
             same("window", &self.sender.controller().law.window, &self.law.window)?;
             same("in flight", &self.sender.in_flight().get(), &self.second.in_flight())?;
-            if !near(self.timers[0], self.second.timer().deadline) {
-                return Err(format!(
-                    "timer: ours {:?}, anew {:?}",
-                    self.timers[0],
-                    self.second.timer().deadline
-                ));
+            let deadline = self.second.deadline();
+            if !near(self.timers[0], deadline) {
+                return Err(format!("timer: ours {:?}, anew {deadline:?}", self.timers[0]));
             }
             let timer = self.second.timer();
             if let Some((smoothed, least)) = self.sender.controller().smoothed
@@ -310,11 +307,7 @@ impl<S: Second> Path<S> {
                 same("acknowledgement", &ours, &anew)?;
             } else {
                 self.step_sender(Input::Timeout, |second| {
-                    second
-                        .timer()
-                        .deadline
-                        .filter(|due| *due <= at as f64 + NEAR)
-                        .and_then(|_| second.expire(at))
+                    second.deadline().filter(|due| *due <= at as f64 + NEAR).and_then(|_| second.expire(at))
                 })?;
             }
             return Ok(true);
@@ -336,7 +329,12 @@ impl<S: Second> Path<S> {
             }
             Some(Step::Ack(mut packet, annex)) => {
                 let ack = read(&packet, annex.as_ref());
-                let ack = Acknowledgement { number: ack.number, blocks: ack.blocks, echo: ack.echo };
+                let ack = Acknowledgement {
+                    number: ack.number,
+                    blocks: ack.blocks,
+                    echo: ack.echo,
+                    duplicate: None,
+                };
                 if let Some(annex) = annex {
                     packet.annex = self.annexes.insert(annex);
                 }
