@@ -58,8 +58,21 @@ pub struct Options {
     pub receive_window: u64,
     pub min_rto: f64,
     pub max_rto: f64,
-    /// `TLP.max_ack_delay` of RFC 8985.
-    pub max_ack_delay: f64,
+    /// Where losses are found by time.
+    pub rack: Option<RackOptions>,
+}
+
+/// What RFC 8985 leaves to be configured; times in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct RackOptions {
+    /// The reordering window's unit, in round trips.
+    pub reordering_window: f64,
+    pub persist: u32,
+    pub min_rtt_window: u64,
+    pub probes: bool,
+    pub max_ack_delay: u64,
+    /// Whether the receiver names what arrives twice.
+    pub dsack: bool,
 }
 
 /// An acknowledgement as it reaches the sender.
@@ -108,6 +121,10 @@ pub trait Second {
     fn in_flight(&self) -> u64;
     /// Whether nothing is outstanding.
     fn is_idle(&self) -> bool;
+    /// Its episode while nothing is outstanding.
+    fn recovery(&self) -> Recovery {
+        Recovery::Open
+    }
     fn timer(&self) -> &Timer;
     /// When it wants to be asked again.
     fn deadline(&self) -> Option<f64> {
@@ -156,14 +173,33 @@ prop_compose! {
             receive_window: receive_window.saturating_mul(SEGMENT),
             min_rto: min_rto as f64 * 1e6,
             max_rto: 5e9,
-            max_ack_delay: 0.0,
+            rack: None,
         }
+    }
+}
+
+prop_compose! {
+    fn rack_options()(
+        options in options(Reliability::Sack),
+        reordering_window in prop_oneof![2 => Just(0.25), 1 => 0.01..1.0],
+        persist in prop_oneof![1 => Just(16_u32), 2 => 1_u32..4],
+        max_ack_delay in prop_oneof![1 => Just(200_u64), 2 => 0_u64..300],
+        probes: bool, dsack: bool,
+    ) -> Options {
+        let rack = RackOptions {
+            reordering_window, persist, probes, dsack,
+            min_rtt_window: 300_000_000_000_000,
+            max_ack_delay: max_ack_delay * 1_000_000,
+        };
+        Options { rack: Some(rack), ..options }
     }
 }
 
 /// Ours beside the writing that is asked for: where they differ first, in words.
 fn difference(options: &Options, trouble: &Trouble, seed: u64, rest: (u64, u32, u8)) -> Option<String> {
-    if options.reliability == Reliability::Sack {
+    if options.rack.is_some() {
+        path::difference(options, rack::RackTlp::new(options.clone()), trouble, seed, rest)
+    } else if options.reliability == Reliability::Sack {
         path::difference(options, scoreboard::Scoreboard::new(options.clone()), trouble, seed, rest)
     } else {
         path::difference(options, duplicates::Duplicates::new(options.clone()), trouble, seed, rest)
@@ -211,6 +247,13 @@ proptest! {
         ],
     ) {
         let options = Options { proportional: true, lost_retransmissions, spurious, ..options };
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_are_found_by_time(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
+    ) {
         prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
     }
 

@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use tailback_core::{
-    Annex, Annexes, AppInput, Bytes, CongestionEvent, Controller, Cx, DataAmount, Directive, Endpoint,
-    EndpointCx, Feedback, Input, Kind, Output, Packet, Recovery, Sent, Span, Stream, Time,
+    Annex, Annexes, AppInput, Bytes, Choice, CongestionEvent, Controller, Cx, DataAmount, Directive,
+    Endpoint, EndpointCx, Feedback, Input, Kind, Output, Packet, Recovery, Sent, SeqRange, Span, Stream,
+    Time,
 };
 use tailback_transport::source::AnySource;
-use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
+use tailback_transport::{
+    LossDetection, RackConfig, Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig,
+};
 
 use super::receiver::{self, Data};
-use super::{Acknowledgement, HEADER, Left, Options, PAYLOAD, SEGMENT, Second, Told};
+use super::{Acknowledgement, HEADER, Left, Options, PAYLOAD, RackOptions, SEGMENT, Second, Told};
 use crate::pipe::FLOW;
 
 /// What goes wrong, as probabilities.
@@ -258,7 +261,7 @@ impl<S: Second> Path<S> {
             outstanding: 0,
             in_flight: 0,
             event: Some(CongestionEvent::Idle),
-            recovery: Recovery::Open,
+            recovery: self.second.recovery(),
             rtt: None,
         })
     }
@@ -331,9 +334,9 @@ impl<S: Second> Path<S> {
                 let ack = read(&packet, annex.as_ref());
                 let ack = Acknowledgement {
                     number: ack.number,
+                    duplicate: named_twice(ack.number, &ack.blocks),
                     blocks: ack.blocks,
                     echo: ack.echo,
-                    duplicate: None,
                 };
                 if let Some(annex) = annex {
                     packet.annex = self.annexes.insert(annex);
@@ -360,6 +363,13 @@ fn read(packet: &Packet, annex: Option<&Annex>) -> receiver::Ack {
     receiver::Ack { number: packet.number, size: packet.size().get(), blocks, echo }
 }
 
+/// RFC 2883 §4.1 and §4.2: the first block names what arrived twice if it is acknowledged, or part of the second.
+fn named_twice(number: u64, blocks: &[SeqRange]) -> Option<SeqRange> {
+    let first = blocks.first()?;
+    let is_part = blocks.get(1).is_some_and(|second| second.start <= first.start && first.end <= second.end);
+    (first.end <= number || is_part).then_some(*first)
+}
+
 /// Writes of the application: much at once, or little at a time.
 fn writes<S: Second>(path: &mut Path<S>) {
     let mut at = 0;
@@ -369,6 +379,18 @@ fn writes<S: Second>(path: &mut Path<S>) {
         path.later(at, Step::Write(bytes.max(1)));
         at += if path.rng.chance(0.1) { path.rng.below(3_000_000_000) } else { path.rng.below(100_000_000) };
     }
+}
+
+fn loss_detection(rack: Option<RackOptions>) -> LossDetection {
+    rack.map_or(LossDetection::DupAcks, |rack| {
+        LossDetection::Rack(RackConfig {
+            reordering_window: rack.reordering_window,
+            persist: rack.persist,
+            min_rtt_window: Span::from_nanos(rack.min_rtt_window),
+            tail_loss_probe: rack.probes,
+            max_ack_delay: Span::from_nanos(rack.max_ack_delay),
+        })
+    })
 }
 
 /// Where both writings part first, in words.
@@ -393,6 +415,7 @@ pub fn difference<S: Second>(
         spurious: options.spurious,
         lost_retransmissions: options.lost_retransmissions,
         proportional_rate_reduction: options.proportional,
+        loss_detection: Choice(loss_detection(options.rack)),
         receive_window: (options.receive_window < u64::MAX)
             .then_some(DataAmount::Packets((options.receive_window / SEGMENT) as f64)),
         rto: RtoConfig {
@@ -403,11 +426,21 @@ pub fn difference<S: Second>(
         user_timeout: Span::from_secs(1_000_000),
         ..StreamConfig::default()
     };
-    let receiver = ReceiverConfig { ack_every: every, max_sack_blocks: blocks, ..ReceiverConfig::default() };
+    let receiver = ReceiverConfig {
+        ack_every: every,
+        max_sack_blocks: blocks,
+        dsack: options.rack.map(|rack| rack.dsack),
+        ..ReceiverConfig::default()
+    };
     let receiver = receiver.matching(&config);
     let law = Law::new(limit);
     let ours = Ours { law: law.clone(), told: Vec::new(), smoothed: None, left: Vec::new() };
-    let second_receiver = receiver::Receiver::new(every, 100_000_000, receiver.max_sack_blocks.into());
+    let second_receiver = receiver::Receiver::new(
+        every,
+        100_000_000,
+        receiver.max_sack_blocks.into(),
+        options.rack.is_some_and(|rack| rack.dsack),
+    );
     let mut path = Path {
         now: 0,
         sender: Sender::new(FLOW, config, ours, AnySource::pushed()),

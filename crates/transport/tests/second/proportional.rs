@@ -65,6 +65,11 @@ impl Proportional {
         self.cwnd = Some(inflight + snd_cnt);
     }
 
+    /// An episode has begun without an acknowledgement: one segment leaves until there is one.
+    pub fn begin_without(&mut self, inflight: u64) {
+        self.cwnd = Some(i128::from(inflight + SEGMENT));
+    }
+
     /// §6.3, per-transmit steps.
     pub fn sent(&mut self, size: u64) {
         self.prr_out += i128::from(size);

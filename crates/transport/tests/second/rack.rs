@@ -2,15 +2,26 @@
 //! a probe. Each function bears the name of its pseudocode, and goes through all segments. What leaves behind a loss is of the
 //! text no matter ("a modified recovery algorithm"): the lowest that is lost, then new data, as the window lets them.
 //!
-//! Where the text leaves a choice, or contradicts itself, this one is taken:
-//! - §6.2 step 1: the least of all round trips stands for the filtered one.
+//! Where the text leaves a choice, or contradicts itself, this one is taken; it is ours since both were compared, packet by packet:
+//! - §6.2 step 1: the least round trip is that of the samples within a window, the newest included.
 //! - §6.2 step 2: what was marked as lost and arrives before it leaves again is measured by the time when it left, as §5.3 has it
 //!   ("the most recently delivered segment"), though the pseudocode has overwritten this time by `INFINITE_TS`.
+//! - §6.2 steps 2 and 3: what was acknowledged before the scoreboard was thrown away is no news, unless it left again since.
 //! - §6.2 step 4: an acknowledgement that ends recovery is outside it, before it looks for losses.
-//! - §6.3: what is marked there is not in flight, either; the earliest leaves whatever the window (RFC 6298 §5.4).
+//! - §6.3: what is thrown away with the scoreboard is lost, however young. What is marked is not in flight, either; the earliest
+//!   leaves whatever the window (RFC 6298 §5.4).
 //! - §7.3: the retransmitted probe flies beside the original (§9.3, "accounted for"), until either is acknowledged or lost.
-//! - §7.4.2: a probe that repaired a loss is one loss event without an episode; one event where an episode begins, too.
+//! - §7.2, §7.3: no timer is set for a probe that may not leave. It is set, too, where an acknowledgement that does not advance leaves
+//!   it unset and a probe may leave by now; one that brings ranges ends it.
+//! - §7.4.2: the loss that a probe repaired begins a fast recovery with nothing to repair.
+//! - §9.3: the law hears of a loss of what left when it heard last, or later; within fast recovery not where recovery reduces in
+//!   proportion, nor where the law counts lost retransmissions itself. An episode begins where anything lost waits, heard of or not.
 //! - §8: the time for which a time-out would be set goes on while another timer is armed.
+//!
+//! Times are whole nanoseconds, the window for reordering rounded to them.
+//!
+//! Not compared yet with ours: proportional rate reduction, losses that were none (Eifel, F-RTO), laws that count lost
+//! retransmissions, and a window for the least round trip shorter than a run.
 
 use tailback_core::{CongestionEvent, Recovery, SeqRange};
 use tailback_transport::RttSampling;
@@ -18,7 +29,7 @@ use tailback_transport::RttSampling;
 use super::doubt::{Doubt, Verdict};
 use super::proportional::{News, Proportional};
 use super::timer::Timer;
-use super::{Acknowledgement, Left, Options, Second, Told};
+use super::{Acknowledgement, Left, Options, RackOptions, Second, Told};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
@@ -53,7 +64,7 @@ struct Rack {
     reo_wnd: f64,
     dsack_round: Option<usize>,
     reo_wnd_mult: f64,
-    reo_wnd_persist: i32,
+    reo_wnd_persist: u32,
 }
 
 /// `TLP.*` of §5.3.
@@ -70,6 +81,9 @@ struct Tlp {
 /// The sender.
 pub struct RackTlp {
     options: Options,
+    settings: RackOptions,
+    /// Round trips and when they were measured.
+    trips: Vec<(u64, f64)>,
     segments: Vec<Segment>,
     una: usize,
     phase: Phase,
@@ -85,12 +99,16 @@ pub struct RackTlp {
     tlp: Tlp,
     /// Whether the newest acknowledgement bore a D-SACK.
     dsack: bool,
+    /// When the law heard of a loss last, be it by a time-out.
+    answered: u64,
     /// When the reordering timer and the probe's expire.
     reordering_timer: Option<f64>,
     pto: Option<f64>,
     /// RFC 9937, as in `scoreboard.rs`.
     news: Option<News>,
     proportional: Option<Proportional>,
+    /// The law hears of losses that the reordering timer found.
+    without_ack: bool,
 }
 
 /// `RACK_sent_after`.
@@ -101,8 +119,11 @@ fn sent_after(one: (u64, usize), other: (u64, usize)) -> bool {
 impl RackTlp {
     pub fn new(options: Options) -> Self {
         let timer = Timer::new(options.min_rto, options.max_rto);
+        let settings = options.rack.expect("losses are found by time");
         Self {
             options,
+            settings,
+            trips: Vec::new(),
             segments: Vec::new(),
             una: 0,
             phase: Phase::Open,
@@ -123,14 +144,16 @@ impl RackTlp {
                 reo_wnd: 0.0,
                 dsack_round: None,
                 reo_wnd_mult: 1.0,
-                reo_wnd_persist: 16,
+                reo_wnd_persist: 0,
             },
             tlp: Tlp::default(),
             dsack: false,
+            answered: 0,
             reordering_timer: None,
             pto: None,
             news: None,
             proportional: None,
+            without_ack: false,
         }
     }
 
@@ -160,16 +183,31 @@ impl RackTlp {
         self.unsacked().map(|at| self.segments[at].copies * self.segments[at].size).sum()
     }
 
+    /// §6.2 step 1.
+    fn update_min_rtt(&mut self, now: u64, trip: u64) {
+        self.trips.push((now, trip as f64));
+        let window = self.settings.min_rtt_window;
+        self.trips.retain(|(at, _)| now - at <= window);
+    }
+
+    /// `RACK.min_RTT`.
+    fn min_rtt(&self) -> f64 {
+        self.trips.iter().map(|(_, trip)| *trip).fold(f64::INFINITY, f64::min)
+    }
+
     /// §6.2 step 2.
     fn rack_update(&mut self, now: u64, newly: &[usize], echo: Option<u64>) {
         let mut newly = newly.to_vec();
         newly.sort_by_key(|at| self.segments[*at].xmit_ts);
         for at in newly {
             let one = self.segments[at];
+            if one.told && one.copies == 0 {
+                continue;
+            }
             let rtt = (now - one.xmit_ts) as f64;
             if one.times > 1 {
                 let stamps = self.options.sampling == RttSampling::Timestamps;
-                if stamps && echo.is_some_and(|echo| echo < one.xmit_ts) || rtt < self.timer.least {
+                if stamps && echo.is_some_and(|echo| echo < one.xmit_ts) || rtt < self.min_rtt() {
                     continue;
                 }
             }
@@ -200,10 +238,10 @@ impl RackTlp {
         if rack.dsack_round.is_none() && self.dsack {
             rack.dsack_round = Some(self.segments.len());
             rack.reo_wnd_mult += 1.0;
-            rack.reo_wnd_persist = 16;
+            rack.reo_wnd_persist = self.settings.persist;
         } else if exits {
-            rack.reo_wnd_persist -= 1;
-            if rack.reo_wnd_persist <= 0 {
+            rack.reo_wnd_persist = rack.reo_wnd_persist.saturating_sub(1);
+            if rack.reo_wnd_persist == 0 {
                 rack.reo_wnd_mult = 1.0;
             }
         }
@@ -213,7 +251,8 @@ impl RackTlp {
         }
         // §3.3.2: "zero if no round-trip time estimate is available".
         let Some(srtt) = self.timer.srtt() else { return 0.0 };
-        (self.rack.reo_wnd_mult * self.timer.least / 4.0).min(srtt)
+        let part = self.rack.reo_wnd_mult * self.settings.reordering_window;
+        (part * self.min_rtt()).round().min(srtt.floor())
     }
 
     /// How long a segment may still come; it is lost where this is not positive.
@@ -249,7 +288,33 @@ impl RackTlp {
         if timeout.is_some() {
             self.pto = None;
         }
+        let sent = |at: u64| (self.segments[at as usize].times > 1, self.segments[at as usize].xmit_ts);
+        lost.sort_by_key(|at| if sent(*at).0 { sent(*at) } else { (false, 0) });
         lost
+    }
+
+    /// What the law hears of losses, and whether an episode begins (§9.3).
+    fn answer(&mut self, now: u64, lost: &[u64]) -> (bool, Option<CongestionEvent>) {
+        let later = |at: usize| self.segments[at].xmit_ts >= self.answered;
+        let mut is_new = lost.iter().any(|at| later(*at as usize));
+        let lowest = self.unsacked().find(|at| self.segments[*at].lost);
+        let enters = self.phase == Phase::Open && lowest.is_some();
+        let mut hears = true;
+        if enters {
+            is_new |= lowest.is_some_and(later);
+            self.enter();
+        } else if !lost.is_empty() {
+            if is_new && self.doubt.is_of_timeout() {
+                self.doubt = Doubt::None;
+            }
+            let spread = self.phase == Phase::Fast && self.options.proportional;
+            hears = !spread && !self.options.lost_retransmissions;
+        }
+        if !is_new || !hears {
+            return (enters, None);
+        }
+        self.answered = now;
+        (enters, Some(CongestionEvent::Loss))
     }
 
     /// §7.1, of an episode that begins.
@@ -260,11 +325,16 @@ impl RackTlp {
     /// §7.2: none where no probe is to be scheduled.
     fn tlp_calc_pto(&self, now: u64) -> Option<f64> {
         let rto = self.timer.deadline?;
-        if self.phase != Phase::Open || self.segs_sacked() > 0 || self.reordering_timer.is_some() {
+        let may_leave = self.tlp.end_seq.is_none() && self.tlp.has_sample;
+        let repairs = self.phase != Phase::Open && self.una < self.recovery_point;
+        if !self.settings.probes || !may_leave || repairs || self.una == self.segments.len() {
+            return None;
+        }
+        if self.segs_sacked() > 0 || self.reordering_timer.is_some() {
             return None;
         }
         let one = self.segments.len() - self.una == 1;
-        let late = if one { self.options.max_ack_delay } else { 0.0 };
+        let late = if one { self.settings.max_ack_delay as f64 } else { 0.0 };
         let pto = self.timer.srtt().map_or(1e9, |srtt| 2.0 * srtt + late);
         Some((now as f64 + pto).min(rto))
     }
@@ -304,7 +374,7 @@ impl RackTlp {
         self.tlp_init();
     }
 
-    fn recovery(&self) -> Recovery {
+    fn phase(&self) -> Recovery {
         match self.phase {
             Phase::Open => Recovery::Open,
             Phase::Fast => Recovery::Fast,
@@ -349,20 +419,20 @@ impl RackTlp {
     }
 
     fn report(&self, outstanding: u64, event: Option<CongestionEvent>, lost: Vec<u64>) -> Told {
-        let (in_flight, recovery) = (self.pipe(), self.recovery());
+        let (in_flight, recovery) = (self.pipe(), self.phase());
         Told { acked: Vec::new(), lost, advanced: 0, outstanding, in_flight, event, recovery, rtt: None }
     }
 
     /// What RFC 9937 has yet to hear, when the law has heard.
-    fn note(&mut self, before: u64, advanced: u64, lost: &[u64], event: Option<CongestionEvent>) {
+    fn note(&mut self, delivered: u64, advanced: u64, lost: &[u64], begins: bool) {
         let sacked = i128::from(self.sacked());
         self.news = self.options.proportional.then(|| News {
-            delivered_data: i128::from(advanced) + sacked - i128::from(before),
+            delivered_data: delivered.into(),
             outstanding: self.outstanding().into(),
             sacked,
             advances: advanced > 0,
             losses: !lost.is_empty(),
-            begins: event == Some(CongestionEvent::Loss) && self.phase == Phase::Fast,
+            begins,
         });
     }
 
@@ -370,24 +440,19 @@ impl RackTlp {
     fn reordered(&mut self, now: u64) -> Option<Told> {
         let outstanding = self.outstanding() - self.limited;
         let lost = self.rack_detect_loss_and_arm_timer(now, false);
-        let enters = self.phase == Phase::Open && !lost.is_empty();
-        if enters {
-            self.enter();
-        }
+        let (enters, event) = self.answer(now, &lost);
         if !lost.is_empty() {
             self.timer.acknowledged(now as f64, true);
         }
-        let event = enters.then_some(CongestionEvent::Loss);
-        self.note(self.sacked(), 0, &lost, event);
+        self.note(0, 0, &lost, enters);
+        self.without_ack = !lost.is_empty();
         (!lost.is_empty()).then(|| self.report(outstanding, event, lost))
     }
 
     /// §7.3. What leaves is chosen when it may.
     fn probe(&mut self, now: u64) {
         self.pto = None;
-        if self.tlp.end_seq.is_none() && self.tlp.has_sample {
-            (self.tlp.due, self.tlp.has_sample) = (true, false);
-        }
+        (self.tlp.due, self.tlp.has_sample) = (true, false);
         self.timer.acknowledged(now as f64, self.una < self.segments.len());
     }
 
@@ -396,7 +461,7 @@ impl RackTlp {
         let outstanding = self.outstanding() - self.limited;
         if !self.options.keep_scoreboard || self.segments[self.una].sacked {
             for one in self.segments[self.una..].iter_mut().filter(|one| one.sacked) {
-                (one.sacked, one.lost, one.copies) = (false, false, 0);
+                (one.sacked, one.lost, one.copies) = (false, true, 0);
             }
         }
         let marked: Vec<usize> =
@@ -411,6 +476,7 @@ impl RackTlp {
         (self.dup_acks, self.limited, self.timed, self.first_due) = (0, 0, None, true);
         (self.phase, self.recovery_point) = (Phase::Timeout, self.segments.len());
         self.tlp_init();
+        self.answered = now;
         (self.reordering_timer, self.proportional) = (None, None);
         let event = Some(CongestionEvent::Timeout { consecutive: self.expiries });
         Some(self.report(outstanding, event, lost))
@@ -431,17 +497,17 @@ impl Second for RackTlp {
             return None;
         }
         let outstanding = self.outstanding() - self.limited;
-        let sacked_before = self.sacked();
         let advanced: u64 = self.segments[self.una..number].iter().map(|one| one.size).sum();
         let (mut newly, has_news) = self.mark(ack);
         let rtt = self.trip(now, &newly, ack);
         if let Some(trip) = rtt {
             self.timer.sample(trip as f64);
+            self.update_min_rtt(now, trip);
             self.tlp.has_sample = true;
         }
         self.rack_update(now, &newly, ack.echo);
-        self.rack_detect_reordering(&newly);
         newly.retain(|at| !self.segments[*at].told);
+        self.rack_detect_reordering(&newly);
         for &at in &newly {
             self.segments[at].told = true;
         }
@@ -454,7 +520,7 @@ impl Second for RackTlp {
         }
         let repaired = self.tlp_process_ack(ack, advanced > 0);
         let spurious = self.is_spurious(ack, advanced > 0, &newly);
-        let mut event = repaired.then_some(CongestionEvent::Loss);
+        let mut event = None;
         if spurious {
             self.take_back();
             event = Some(CongestionEvent::Spurious);
@@ -468,18 +534,24 @@ impl Second for RackTlp {
             event = event.or(fast.then_some(CongestionEvent::RecoveryEnd));
         }
         let lost = self.rack_detect_loss_and_arm_timer(now, exits);
-        let enters = self.phase == Phase::Open && !lost.is_empty();
-        if enters {
-            self.enter();
-            event = Some(CongestionEvent::Loss);
+        let (mut enters, answer) = self.answer(now, &lost);
+        event = answer.or(event);
+        if repaired && self.phase == Phase::Open {
+            (self.phase, self.recovery_point) = (Phase::Fast, self.segments.len());
+            (self.dup_acks, self.limited, self.first_due) = (0, 0, false);
+            self.answered = now;
+            (enters, event) = (true, Some(CongestionEvent::Loss));
         }
-        if advanced > 0 || !lost.is_empty() {
+        if advanced > 0 || !lost.is_empty() || enters {
             self.timer.acknowledged(now as f64, self.una < self.segments.len());
         }
-        if advanced > 0 {
+        if advanced > 0 || self.pto.is_none() {
             self.pto = self.tlp_calc_pto(now);
+        } else if self.segs_sacked() > 0 {
+            self.pto = None;
         }
-        self.note(sacked_before, advanced, &lost, event);
+        let delivered = newly.iter().map(|at| self.segments[*at].size).sum();
+        self.note(delivered, advanced, &lost, enters);
         let acked = newly.iter().map(|at| *at as u64).collect();
         Some(Told { acked, advanced, rtt, ..self.report(outstanding, event, lost) })
     }
@@ -509,6 +581,11 @@ impl Second for RackTlp {
             self.proportional = Some(Proportional::begin(window, &news));
         }
         let inflight = self.pipe();
+        if std::mem::take(&mut self.without_ack)
+            && let Some(episode) = self.proportional.as_mut().filter(|episode| episode.cwnd().is_none())
+        {
+            episode.begin_without(inflight);
+        }
         if let Some(episode) = &mut self.proportional {
             episode.acknowledge(news.delivered_data, inflight, news.advances && !news.losses);
         }
@@ -545,8 +622,10 @@ impl Second for RackTlp {
         let again = at < self.segments.len();
         if again {
             self.timed = None;
-            self.doubt.left(now);
-            self.first_due &= probes;
+            if !probes {
+                self.doubt.left(now);
+                self.first_due = false;
+            }
         } else {
             if self.phase == Phase::Open && self.dup_acks > 0 {
                 self.limited += waiting;
@@ -565,8 +644,8 @@ impl Second for RackTlp {
         }
         if probes {
             (self.tlp.end_seq, self.tlp.is_retrans) = (Some(self.segments.len()), again);
-        } else if !again && let Some(pto) = self.tlp_calc_pto(now) {
-            self.pto = Some(pto);
+        } else if !again {
+            self.pto = self.tlp_calc_pto(now);
         }
         Some(Left { number: at as u64, size, again, in_flight: before + size })
     }
@@ -577,6 +656,10 @@ impl Second for RackTlp {
 
     fn is_idle(&self) -> bool {
         self.una == self.segments.len()
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.phase()
     }
 
     fn timer(&self) -> &Timer {

@@ -30,6 +30,9 @@ pub struct Receiver {
     every: u32,
     delay: u64,
     most_blocks: usize,
+    /// Whether it names what arrives twice, and what it has yet to name (RFC 2883).
+    names_twice: bool,
+    twice: Option<u64>,
     next: u64,
     beyond: BTreeSet<u64>,
     /// What caused acknowledgements from beyond a hole, the newest first: each stands for the block that it is in now. One that
@@ -41,8 +44,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(every: u32, delay: u64, most_blocks: usize) -> Self {
-        Self { every, delay, most_blocks, ..Self::default() }
+    pub fn new(every: u32, delay: u64, most_blocks: usize, names_twice: bool) -> Self {
+        Self { every, delay, most_blocks, names_twice, ..Self::default() }
     }
 
     pub fn deadline(&self) -> Option<u64> {
@@ -53,6 +56,8 @@ impl Receiver {
         self.newest = data.stamp;
         let had_hole = !self.beyond.is_empty();
         let in_order = data.number == self.next;
+        let is_twice = data.number < self.next || self.beyond.contains(&data.number);
+        self.twice = (self.names_twice && is_twice).then_some(data.number);
         if data.number >= self.next {
             self.beyond.insert(data.number);
         }
@@ -91,7 +96,26 @@ impl Receiver {
                 blocks.push(block);
             }
         }
+        if let Some(twice) = self.twice.take() {
+            self.name_twice(twice, &mut blocks);
+        }
         Ack { number: self.next, size: 40 + 8 * blocks.len() as u64, blocks, echo: self.newest }
+    }
+
+    /// RFC 2883 §4: first what arrived twice; where it is part of a larger block, that block behind it. Where there is no room for
+    /// both, the block alone.
+    fn name_twice(&self, twice: u64, blocks: &mut Vec<SeqRange>) {
+        if twice >= self.next {
+            let around = self.block_around(twice);
+            let Some(at) = blocks.iter().position(|block| *block == around) else { return };
+            if self.most_blocks < 2 {
+                return;
+            }
+            blocks.remove(at);
+            blocks.insert(0, around);
+        }
+        blocks.insert(0, SeqRange { start: twice, end: twice + 1 });
+        blocks.truncate(self.most_blocks);
     }
 
     fn block_around(&self, within: u64) -> SeqRange {
