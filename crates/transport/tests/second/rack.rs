@@ -457,7 +457,7 @@ impl RackTlp {
     }
 
     /// §6.3 and RFC 6298 §5.4 to §5.6.
-    fn time_out(&mut self, now: u64) -> Option<Told> {
+    fn time_out(&mut self, now: u64) -> Told {
         let outstanding = self.outstanding() - self.limited;
         if !self.options.keep_scoreboard || self.segments[self.una].sacked {
             for one in self.segments[self.una..].iter_mut().filter(|one| one.sacked) {
@@ -479,7 +479,7 @@ impl RackTlp {
         self.answered = now;
         (self.reordering_timer, self.proportional) = (None, None);
         let event = Some(CongestionEvent::Timeout { consecutive: self.expiries });
-        Some(self.report(outstanding, event, lost))
+        self.report(outstanding, event, lost)
     }
 }
 
@@ -566,7 +566,7 @@ impl Second for RackTlp {
                 self.probe(now);
                 None
             }
-            (None, None) => self.time_out(now),
+            (None, None) => Some(self.time_out(now)),
         }
     }
 
