@@ -12,6 +12,9 @@
 //!   PRR"), nor where the scheme counts lost retransmissions itself.
 //! * The reordering timer stands in for the retransmission timer, which goes on unseen. It begins anew when losses are found.
 //! * An acknowledgement that tells of nothing new leaves the timer of a probe as it was.
+//! * An episode begins where anything lost waits for its repair, whether the controller heard of it or not.
+//! * An acknowledgement that proves an episode to have been for nothing finds no losses, and sets no reordering timer; the text
+//!   (§6.2) has every acknowledgement do so. The next one does.
 //! * F-RTO holds retransmissions back until it has judged, as in Linux; the loss of what left after the time-out ends it.
 
 use tailback_core::{CongestionEvent, Recovery, RttSample, Span, Time};

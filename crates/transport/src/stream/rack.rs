@@ -13,6 +13,8 @@
 //!   zero (§3.3.2), and an acknowledgement of what was sent twice says nothing, as in Linux.
 //! * `ACK.ts_option.echo_reply` counts where segments are stamped; here it is the stamp of what caused the acknowledgement.
 //! * An acknowledgement that ends a recovery is judged as outside of it, as by Linux.
+//! * What a range told of and a time-out has forgotten (RFC 2018) counts as lost however young it is, and is no news when it is told
+//!   again.
 //! * A duplicate that is reported when nothing is outstanding counts, too: its round is over with the next acknowledgement.
 
 use tailback_control::estimators::RunningMax;

@@ -10,6 +10,7 @@
 //! * Where the receiver was asked to hold acknowledgements back, a probe waits for as much longer, as the retransmission timer does.
 //! * The loss that a probe has repaired begins a fast recovery that has nothing to repair: the controller hears of its begin and,
 //!   when all that is outstanding now is acknowledged, of its end. New data meanwhile is probed for as ever.
+//! * The timer for a probe is also set after an acknowledgement that tells of something new and does not advance.
 //! * A probe passes the window, and not the shaper: paced senders pace it.
 
 use tailback_core::Time;
