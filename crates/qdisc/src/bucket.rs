@@ -1,6 +1,6 @@
 //! Token buckets: a shaper that holds packets back until they conform to a rate, alone or with a bucket for each of
 //! several classes under it, and a policer that drops what does not conform. The queues in a shaper are any other
-//! discipline, to which the line is as fast as their own tokens come, and as their part of the common ones ([`crate::turns`]).
+//! discipline, to which the line is as fast as their own tokens come, and as their part of the common ones (`turns.rs`).
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Strict priority of lanes: a lane is served only while all lanes before it are empty. What happens within a lane is
 //! up to the discipline that it holds.
 //!
-//! To the discipline in a lane the line is as fast as the lane gets it, see [`crate::turns`]: what computes with the rate (PIE's
+//! To the discipline in a lane the line is as fast as the lane gets it, see `turns.rs`: what computes with the rate (PIE's
 //! delay, REM's and AVQ's capacity, the fluid of weighted fair queueing) would be off by what the lanes before it take. PIE, PI
 //! and REM see the lane's queue as it is whenever they look, and a lane that is empty finds the line idle.
 
