@@ -164,6 +164,9 @@ def beyond_jitter(result: Result, flow: str, index: int, jitter: float) -> float
     Our endpoints count from the kernel's stamp of an arrival, so that a departure is late by a timer's lateness, and not by the
     time that a thread takes to wake up, unless the jitter is shorter than that.
     """
+    # Imported where it is needed: it takes longer than all else that a comparison imports.
+    from scipy.stats import CensoredData, ecdf
+
     before, after = _links(result, f"s{index}")
     arrived = _at_end(_offered(result, flow, before, is_data=False), result, before)
     left = _offered(result, flow, after, is_data=True)["time"].to_numpy()
@@ -179,11 +182,10 @@ def beyond_jitter(result: Result, flow: str, index: int, jitter: float) -> float
     times, is_seen = np.minimum(taken, until_next)[counts], departed[counts] > 0
     if np.count_nonzero(is_seen) < KEPT:
         return None
-    order = np.argsort(times, kind="stable")
-    at_risk = np.arange(len(times), 0, -1)
-    part = 1.0 - np.cumprod(1.0 - is_seen[order] / at_risk)
+    cdf = ecdf(CensoredData(uncensored=times[is_seen], right=times[~is_seen])).cdf
+    part = cdf.probabilities
     middle = (part > _MIDDLE[0]) & (part < _MIDDLE[1])
-    beyond = times[order][middle] - jitter * part[middle]
+    beyond = cdf.quantiles[middle] - jitter * part[middle]
     mean = float(np.median(beyond)) if beyond.size else 0.0
     return mean if 0.0 < mean < LONGEST and np.ptp(beyond) < _STRAIGHT * jitter else None
 
