@@ -198,7 +198,8 @@ def test_every_table_of_reasons_is_whole(monkeypatch: pytest.MonkeyPatch) -> Non
         return [made(*[500.0] * count) for _, _, count in wanted]
 
     monkeypatch.setattr(sac, "measured", measured)
-    monkeypatch.setattr(sac, "told", lambda *_: made(500.0))
+    # What single items ask of it goes through it, too.
+    monkeypatch.setattr(sac, "all_told", lambda _lab, _place, _scheme, firsts: [made(500.0) for _ in firsts])
     seen = aggregates.Levels({2.0: [float("nan"), *[4.5] * 7]}, {2.0: 0.0}, [])
     monkeypatch.setattr(aggregates, "observed", lambda _lab, _look, settings: [seen] * len(settings))
     page = (Path(__file__).parent.parent / "docs" / "mtsc.md").read_text(encoding="utf-8")
