@@ -1,5 +1,6 @@
 """The documentation tells the truth: its Python and its commands run as they are written, but for how often runs are
-repeated, its scenarios load, its targets of make, the commands within its sentences, and its local links exist."""
+repeated and how long some examples last, its scenarios load, its targets of make, the commands within its sentences, and its
+local links exist."""
 
 import os
 import re
@@ -56,6 +57,11 @@ ELSEWHERE = {
 SEEDS = re.compile(r"(\bseeds=|--seeds )\d+")
 REPEATING = re.compile(r"tailback (compare|sweep|tune) |python -m tailback\.papers\.packet_pair ")
 """Commands that repeat their runs. Two of each do here: more make intervals narrower, and find nothing new."""
+LASTING = re.compile(r'^(duration|warm_up) = "\d+ s"', re.MULTILINE)
+SHORT = {"duration": 10, "warm_up": 2}
+LATER = re.compile(r'(?:start|stop|from|at) = "([\d.]+) s"')
+"""Scenarios of minutes in which all is there from the beginning run for seconds here: that is enough for what a page does with
+them. At their full length each runs once in tests/test_queues.py."""
 INLINE = re.compile(r"`((?:\.venv/bin/)?(?:tailback|make|cargo|pip|python -m) [^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
@@ -82,6 +88,21 @@ def test_local_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
+def lay_out(folder: Path) -> None:
+    """The examples, those of the guide for queues shorter."""
+    folder.mkdir()
+    for there in (ROOT / "examples").iterdir():
+        if there.name != "rfc7928":
+            (folder / there.name).symlink_to(there)
+    (folder / "rfc7928").mkdir()
+    for there in (ROOT / "examples" / "rfc7928").iterdir():
+        text = there.read_text(encoding="utf-8")
+        if all(float(time) < SHORT["duration"] for time in LATER.findall(text)):
+            text, changed = LASTING.subn(lambda field: f'{field[1]} = "{SHORT[field[1]]} s"', text)
+            assert changed == len(SHORT), there
+        (folder / "rfc7928" / there.name).write_text(text, encoding="utf-8")
+
+
 class Reader:
     """Somebody who types what a page says, from top to bottom, in one terminal and one Python session."""
 
@@ -89,7 +110,7 @@ class Reader:
         self._page, self._folder = page, folder
         # To start costs more than most commands: it is enough that it is tried on the pages that are read first.
         self._fresh = page.name in {"README.md", "quickstart.md"}
-        (folder / "examples").symlink_to(ROOT / "examples")
+        lay_out(folder / "examples")
         self._session: dict[str, Any] = {"__name__": "__example__"}
 
     def read(self) -> None:
