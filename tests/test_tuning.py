@@ -72,6 +72,18 @@ def fitting(found: Tuned) -> list[Round]:
     return corrected(found, range(4, 7))
 
 
+def mean_carried(found: Tuned) -> float:
+    """The mean utilization of so many runs that its standard error is a tenth of the tolerance, of four at least. Twelve are
+    enough where two users on a long way differ by 0.03 from three runs to the next; what is promised is the mean.
+    """
+    seen: list[float] = []
+    for seed in range(7, 19):
+        seen.append(measured(found, [seed])["utilization"])
+        if len(seen) >= 4 and np.std(seen, ddof=1) / np.sqrt(len(seen)) <= tuning_runs.TOLERANCE / 10:
+            break
+    return float(np.mean(seen))
+
+
 @pytest.fixture(scope="module")
 def example() -> tuple[tb.Scenario, tb.Result]:
     scenario = tb.Scenario.from_toml(EXAMPLE)
@@ -183,9 +195,7 @@ def test_the_example_meets_its_target(example: tuple[tb.Scenario, tb.Result], ta
 def test_many_networks_meet_their_targets(network: tuple[Any, ...], target: float) -> None:
     found = tuned(bottleneck(*network), target)
     assert found.network.g == (network[4] if len(network) > 4 else 1.0)
-    # Two users on a long way differ by 0.03 from three runs to the next; what is promised is the mean.
-    carried = measured(fitting(found)[-1].tuned, range(7, 19))["utilization"]
-    assert carried == pytest.approx(target, abs=tuning_runs.TOLERANCE)
+    assert mean_carried(fitting(found)[-1].tuned) == pytest.approx(target, abs=tuning_runs.TOLERANCE)
 
 
 def test_groups_are_told_apart_with_and_without_names() -> None:
