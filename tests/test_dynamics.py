@@ -277,9 +277,20 @@ def test_loss_events_by_hand(result: tb.Result) -> None:
         (4.0, 4.0, 3, 3),
         (7.0, 7.0, 1, 1),
     ], "a drop within a round trip of an event's first is part of it"
-    assert losses.loss_synchronisation(made, "l") == pytest.approx((2 + 1 + 3 + 1) / 4 / 4)
+    assert losses.loss_synchronisation(made, "l") == pytest.approx((2 + 1 + 3 + 1) / 4 / 3), "three flows are there"
     assert losses.loss_events(made, "l", span=0.2)["packets"].to_list() == [3, 3, 1]
     assert np.isnan(losses.loss_synchronisation(made, "quiet", span=0.1))
+
+
+def test_flows_of_other_paths_are_no_part_of_a_links_synchronisation() -> None:
+    """Each hop has flows of its own. Alone on a hop, a flow is all that can lose there."""
+    lot = tb.parking_lot(
+        hops=2, rate="5 Mbit/s", delay="5 ms", buffer="10 packets", duration="5 s", record={"packets": True}
+    )
+    alone = tb.flows(1, "reno", name="alone", from_="r0", to="r1")
+    made = lot.with_flows(alone, tb.flows(3, "reno", name="others", from_="r1", to="r2")).run()
+    assert losses.loss_synchronisation(made, "r0->r1") == 1.0
+    assert 1 / 3 <= losses.loss_synchronisation(made, "r1->r2") <= 1.0
 
 
 def test_spans_and_links_that_are_none(result: tb.Result) -> None:

@@ -65,15 +65,19 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
 
 @checked_call
 def loss_synchronisation(result: Result, link: str | None = None, span: float | None = None) -> float:
-    """The share of the flows that lose a packet in a loss event at a link, averaged over events (RFC 7928 §2.4): 1
-    where all flows lose together. Events as in :func:`loss_events`; not a number without events.
+    """The share of a link's flows, those with packets there, that lose one in a loss event, averaged over events
+    (RFC 7928 §2.4): 1 where all of them lose together. Events as in :func:`loss_events`; not a number without events.
 
     Raises:
         KeyError: where packets were not recorded.
     """
     events = loss_events(result, link, span)
     mean = events["flows"].mean()
-    return float(mean) / result.flows.height if isinstance(mean, float) else float("nan")
+    if not isinstance(mean, float):
+        return float("nan")
+    # Flows of other paths cannot lose here.
+    name = result.shown_link if link is None else link
+    return mean / result.packets.filter(pl.col("link") == name)["flow"].n_unique()
 
 
 def _numbered(times: NDArray[np.float64], span: float) -> NDArray[np.int64]:
