@@ -20,8 +20,9 @@ pub enum Victim {
     #[default]
     Longest,
     /// The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and Choudhury 1998); ns-2's
-    /// DRR does so. Not where tags belong to packets (weighted fair queueing and virtual clock): those behind would
-    /// keep theirs, and the flow pay for what it lost.
+    /// DRR does so. In self-clocked fair queueing and cell round robin, the flow's packets behind take over the place
+    /// of the lost one. Not where tags belong to packets (weighted fair queueing and virtual clock): those behind
+    /// would keep theirs, and the flow pay for what it lost.
     LongestHead,
     /// The arriving packet.
     Arriving,

@@ -3,6 +3,11 @@
 //!
 //! A packet's tag is `max(v, tag of the flow's packet before) + length / weight`, where the virtual time v is the tag
 //! of the packet in service, and starts from zero in every busy period (1994, §III).
+//!
+//! The paper loses no packets. Where a flow's oldest is lost (`longest-head`), the next begins where the lost one would have,
+//! and those behind follow without a gap, what comes while they wait included: they are not held to the virtual time, which
+//! may have passed them. So a flow that loses packet after packet is served all the same, and is ahead of its share by what
+//! one packet costs at most. The virtual time does not go back to a tag that it has passed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,8 +144,8 @@ impl SelfClocked {
 }
 
 impl TagRule for SelfClocked {
-    /// The tag of the flow's oldest packet. It is at least v, so that those of the packets behind it follow from their
-    /// lengths alone.
+    /// The tag of the flow's oldest packet. Those of the packets behind it follow from their lengths alone: it is at least v,
+    /// unless an older one was lost.
     type Flow = f64;
     /// The packet's length in bytes or cells.
     type Note = u32;
@@ -172,8 +177,7 @@ impl TagRule for SelfClocked {
     }
 
     fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, tag: f64) {
-        // A flow that runs empty is forgotten: its last tag is now the virtual time itself. (After a head drop, a tag may
-        // have become smaller behind the virtual time's back.)
+        // A flow that runs empty is forgotten: its last tag is now at most the virtual time.
         self.virtual_time = self.virtual_time.max(tag);
     }
 

@@ -215,6 +215,9 @@ impl QueueDiscipline for Tagged {
         }
         let length = self.length(&packet);
         let pace = if let By::Reserved(part) = self.by { rate * part } else { 1.0 };
+        let waits = self.queues.get(&flow).is_some_and(|queue| !queue.is_empty());
+        // Who has lost its oldest while it waited is owed what the clock has gone on since, so that all it sends keeps its place.
+        let from = if waits && self.room.loses == Loses::Oldest { f64::NEG_INFINITY } else { from };
         let last = self.last.entry(flow).or_insert(f64::NEG_INFINITY);
         *last = last.max(from) + length / (pace * (self.weight)(flow));
         self.queues.entry(flow).or_default().push_back((*last, packet));
@@ -229,7 +232,9 @@ impl QueueDiscipline for Tagged {
         let (tag, flow) = heads().min_by(|a, b| a.0.total_cmp(&b.0))?;
         let near = |other: f64| (other - tag).abs() <= 1e-9 * tag.abs().max(1e-6);
         self.tied |= heads().filter(|head| near(head.0)).count() > 1;
-        self.virtual_time = if self.by == By::Itself { tag } else { self.virtual_time };
+        // Behind a lost packet a tag may be less than the clock, which does not go back.
+        self.virtual_time =
+            if self.by == By::Itself { self.virtual_time.max(tag) } else { self.virtual_time };
         self.left.insert(flow, tag);
         self.queues.get_mut(&flow)?.pop_front().map(|(_, packet)| packet)
     }

@@ -3,7 +3,8 @@
 //!
 //! Of ours the settings and heads were read before, and the hash and the batches of FlowQueue-CoDel. That ns-2 counts bytes in
 //! whole packets came after the first difference. How tags move when packets are pushed out no text says: the newest is taken
-//! back, and behind the oldest all move up.
+//! back, and behind the oldest all move up. That what comes later moves up with them, and that the clock does not go back, came
+//! from ours after a difference.
 
 use proptest::prelude::*;
 use tailback_core::{Bytes, Capacity, DropReason, Span, Time};
@@ -225,6 +226,26 @@ fn who_lost_its_oldest_does_not_wait_for_what_it_lost() {
     let jobs = [(0, 0, 1000), (0, 1, 2500), (0, 1, 40), (0, 0, 500)];
     let written = r#"{"name":"self-clocked-fair-queueing","buffer":{"victim":"longest-head"}}"#;
     assert_eq!(order(written, 3000, &jobs), [0, 2, 3]);
+}
+
+/// At 0.16 ms, with the clock at 1100, flow 1 loses its oldest packet, of tag 2600. Its next, behind that, moves up to 250.
+const OVERTAKEN: [(u64, u32, u64); 6] =
+    [(0, 0, 100), (0, 1, 2500), (0, 0, 1000), (0, 0, 1000), (150, 2, 900), (160, 1, 150)];
+
+/// What comes after the loss has tag 1200: it goes before flow 2's 2000. Held to the clock, it would have 2050.
+#[test]
+fn who_lost_its_oldest_keeps_its_place_for_what_comes_later() {
+    let jobs: Vec<_> = OVERTAKEN.into_iter().chain([(170, 1, 950)]).collect();
+    let written = r#"{"name":"self-clocked-fair-queueing","buffer":{"victim":"longest-head"}}"#;
+    assert_eq!(order(written, 4500, &jobs), [0, 2, 5, 6, 4, 3]);
+}
+
+/// While the packet of tag 250 is sent, flow 3's first comes and has tag 2050, behind flow 2's 2000.
+#[test]
+fn the_clock_does_not_go_back_to_a_tag_that_it_has_passed() {
+    let jobs: Vec<_> = OVERTAKEN.into_iter().chain([(1200, 3, 950)]).collect();
+    let written = r#"{"name":"self-clocked-fair-queueing","buffer":{"victim":"longest-head"}}"#;
+    assert_eq!(order(written, 4500, &jobs), [0, 2, 5, 4, 6, 3]);
 }
 
 /// Flow 5's second packet is lost when the fluid has passed its first, which still waits: from then on the fluid is without it.
