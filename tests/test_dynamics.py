@@ -129,6 +129,17 @@ def test_completion_of_files() -> None:
     assert completion.by_size(made)["messages"].sum() == made.messages.height
 
 
+def test_slowdown_is_against_a_flows_own_path() -> None:
+    """Downloads do not pass the slower upload, which here is the bottleneck of all."""
+    home = tb.home(rate="50 Mbit/s", upload="5 Mbit/s", duration="10 s")
+    made = home.with_flows(tb.flows(2, "cubic", {"name": "files"}), tb.flows(1, "cubic", from_="home", to="isp")).run()
+    assert made.bottleneck == "home->isp"
+    table = completion.slowdown(made).join(made.flows.select("flow", "round_trip"), on="flow")
+    least = table["round_trip"] + table["size"] * 8.0 / 50e6
+    assert (table["slowdown"] * least).to_numpy() == pytest.approx(table["completion_time"].to_numpy())
+    assert (table["slowdown"] >= 1.0).all(), "nobody is faster than the empty path"
+
+
 def test_all_that_is_said_of_completion_is_of_the_same_messages() -> None:
     """Those that began from ``warm_up`` on."""
     base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", duration="10 s", warm_up="5 s")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tailback import _core
 from tailback.calls import checked_call
 
 if TYPE_CHECKING:
@@ -33,12 +34,23 @@ def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -
 @checked_call
 def slowdown(result: Result) -> pl.DataFrame:
     """The messages that began from ``warm_up`` on with ``slowdown``: completion time over the least possible on the empty
-    path, one round trip of propagation and the transmission of the message at the bottleneck's rate (Alizadeh et al. 2013,
-    §5, normalised completion time)."""
-    rate = float(result.links.filter(pl.col("link") == result.bottleneck)["rate"][0])
-    table = result.counted_messages().join(result.flows.select("flow", "group", "round_trip"), on="flow", how="left")
-    least = pl.col("round_trip") + pl.col("size") * 8.0 / rate
-    return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip")
+    path, one round trip of propagation and the transmission of the message at the rate of the slowest link of its flow's
+    own path (Alizadeh et al. 2013, §5, normalised completion time)."""
+    flows = result.flows.select("flow", "group", "round_trip").join(
+        _slowest(result), on="flow", how="left", maintain_order="left"
+    )
+    table = result.counted_messages().join(flows, on="flow", how="left", maintain_order="left")
+    least = pl.col("round_trip") + pl.col("size") * 8.0 / pl.col("slowest")
+    return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip", "slowest")
+
+
+def _slowest(result: Result) -> pl.DataFrame:
+    """Per flow, the rate of the slowest link that its data passes, in bit/s."""
+    network = _core.network(result.scenario.to_json())
+    slowest = [min(network["rate_bits"][link] for link in route) for route in network["routes"]]
+    return pl.DataFrame(
+        {"flow": network["flows"], "slowest": slowest}, schema={"flow": pl.String, "slowest": pl.Float64}
+    )
 
 
 @checked_call
