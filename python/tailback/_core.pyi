@@ -416,8 +416,9 @@ class Directive:
     """What a controller tells the sender: at most ``window`` bytes in the network and at most ``rate`` bit/s, metered by
     a bucket of ``burst`` bytes into which tokens come evenly or as a Poisson process; whether data may leave at all;
     which probes to send; how long to wait for an acknowledgement, in seconds, where the controller knows better than
-    RFC 6298; and what the receiver is asked, where the class says ``ack_requests = True``. Raises ``ValueError`` for negative
-    values and what is no number, and ``TypeError`` for a wrong type; both name the argument, the value and what is allowed."""
+    RFC 6298; and what the receiver is asked, where the class says ``ack_requests = True``. Raises ``ArgumentError``, a
+    ``ValueError``, for values that are not allowed, and ``CallError``, a ``TypeError`` too, for a wrong type; both name the
+    argument, the value and what is allowed, as do those of all values here that a part makes."""
 
     def __new__(
         cls,
@@ -662,7 +663,7 @@ class ArrivalReports:
     Reports are ``interval`` seconds apart, from 0.01 to 1, while packets arrive; one leaves at once ``after`` so many packets,
     and with ``after_frames`` after the last packet of a frame. Each tells again of up to ``overlap`` packets of the one before,
     at most 10000. ``clock_drift`` is by how many parts in a million the receiver's clock runs fast, -1000 to 1000. Raises
-    ``ValueError`` for other values."""
+    ``ArgumentError`` for other values."""
 
     def __new__(
         cls,

@@ -82,7 +82,7 @@ def test_a_context_that_another_thread_is_using_is_told(base: tb.Scenario) -> No
 
 def test_negative_windows_name_the_line(base: tb.Scenario, tmp_path: Path) -> None:
     broken, _ = raising("self.window = -1.0", tmp_path)
-    allowed = "line 6, in Broken.directive: ValueError: window: -1 is not allowed; expected bytes of at least 0"
+    allowed = "line 6, in Broken.directive: ArgumentError: window: -1 is not allowed; expected bytes of at least 0"
     with pytest.raises(tb.PartError, match=f"broken_part.py, {allowed}"):
         base.replace(scheme=broken.scheme()).run()
 

@@ -206,7 +206,7 @@ def test_settings_of_the_right_type_pass() -> None:
     ],
 )
 def test_a_directive_of_the_wrong_type_names_the_field(fields: dict[str, Any], allowed: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(allowed)) as found:
+    with pytest.raises(tb.CallError, match=re.escape(allowed)) as found:
         tb.Directive(**fields)
     assert not hasattr(found.value, "__notes__"), "all is said in one place"
 
@@ -214,7 +214,7 @@ def test_a_directive_of_the_wrong_type_names_the_field(fields: dict[str, Any], a
         def directive(self) -> tb.Directive:
             return tb.Directive(**fields)
 
-    place = r"test_slips.py, line \d+, in Slip.directive: TypeError: "
+    place = r"test_slips.py, line \d+, in Slip.directive: CallError: "
     with pytest.raises(tb.PartError, match=place + re.escape(allowed)):
         base().replace(scheme=Slip.scheme()).run()
 
@@ -223,18 +223,62 @@ def test_a_directive_of_the_wrong_type_names_the_field(fields: dict[str, Any], a
     ("kind", "given", "allowed"),
     [
         (tb.DataPairs, ["1 s"], "singleton_timeout: '1 s' is not allowed; expected a number, in seconds"),
-        (tb.ControlPair, ["a"], "id: 'a' is not allowed; expected a whole number from 0"),
+        (tb.ControlPair, ["a"], "id: 'a' is not allowed; expected a whole number, 0 to"),
         (tb.ProbeCluster, [1, "1 Mbit/s", 1], "rate: '1 Mbit/s' is not allowed; expected a number, in bit/s"),
         (tb.ProbeCluster, [1, 1, "1 kB"], "bytes: '1 kB' is not allowed; expected a number, in bytes"),
         (tb.AckFrequency, ["2", 1], "threshold: '2' is not allowed; expected a whole number, 1 to 65535 packets"),
         (tb.AckFrequency, [2, "1 s"], "max_delay: '1 s' is not allowed; expected a number, in seconds from 0"),
         (partial(tb.Outgoing, lane=cast(Any, "x")), [COUNT], "lane: 'x' is not allowed; expected a whole number, 0"),
         (partial(tb.Outgoing, size=cast(Any, 1.5)), [COUNT], "size: 1.5 is not allowed; expected a whole number, 0"),
+        (tb.Outgoing, [3], "report: 3 is not allowed; expected a data class of numbers"),
+        (tb.ControlPair, [True], "id: True is not allowed; expected a whole number, 0 to 18446744073709551615"),
+        (tb.ArrivalReports, ["50 ms"], "interval: '50 ms' is not allowed; expected a number, in seconds from 0.01 to"),
+        (
+            partial(tb.ArrivalReports, overlap=cast(Any, "3")),
+            [],
+            "overlap: '3' is not allowed; expected a whole number",
+        ),
+        (
+            partial(tb.ArrivalReports, after=cast(Any, 2.5)),
+            [],
+            "after: 2.5 is not allowed; expected a whole number, at",
+        ),
+        (partial(tb.ArrivalReports, after_frames=cast(Any, 1)), [], "after_frames: 1 is not allowed; expected True or"),
+        (partial(tb.ArrivalReports, clock_drift=cast(Any, "1 %")), [], "clock_drift: '1 %' is not allowed; expected a"),
     ],
 )
 def test_other_answers_of_the_wrong_type_name_the_field(kind: Any, given: list[Any], allowed: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(allowed)) as found:
+    with pytest.raises(tb.CallError, match=re.escape(allowed)) as found:
         kind(*given)
+    assert not hasattr(found.value, "__notes__")
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: tb.Directive(window=-1), "window: -1 is not allowed; expected bytes of at least 0"),
+        (lambda: tb.Directive(tokens=cast(Any, "even")), "tokens: \"even\" is not allowed; expected 'constant' or"),
+        (lambda: tb.Directive(until=1), "until: is not allowed while the gate is open; expected with gate=False"),
+        (lambda: tb.DataPairs(-1), "singleton_timeout: -1 is not allowed; expected seconds of at least 0"),
+        (lambda: tb.ControlPair(-1), "id: -1 is not allowed; expected 0 to 18446744073709551615"),
+        (lambda: tb.ControlPair(2**64), "id: 18446744073709551616 is not allowed; expected 0 to 18446744073709551615"),
+        (lambda: tb.ProbeCluster(1, 1e15, 1), "rate: 1000000000000000 is not allowed; expected bit/s from 0 to 1e14"),
+        (lambda: tb.AckFrequency(0, 1), "threshold: 0 is not allowed; expected 1 to 65535 packets"),
+        (lambda: tb.Outgoing(COUNT, lane=8), "lane: 8 is not allowed; expected 0 to 7"),
+        (lambda: tb.Outgoing(Count(1, float("nan"), False)), "report.mean_size: nan is not allowed; expected a finite"),
+        (
+            lambda: tb.ArrivalReports(2.0, overlap=10_001),
+            "interval: 2 s is not allowed; expected 10 ms to 1 s; overlap: ",
+        ),
+        (lambda: tb.ArrivalReports(overlap=-1), "overlap: -1 is not allowed; expected 0 to 10000"),
+        (lambda: tb.ArrivalReports(after=0), "after: 0 is not allowed; expected at least 1 packet, or None"),
+    ],
+)
+def test_values_out_of_range_are_refused_outside_of_a_part_as_other_arguments_are(made: Any, said: str) -> None:
+    """In a notebook's cell, for example: by the package's own error, in one piece."""
+    with pytest.raises(tb.ArgumentError, match=re.escape(said)) as found:
+        made()
+    assert not isinstance(found.value, TypeError)
     assert not hasattr(found.value, "__notes__")
 
 

@@ -1,11 +1,10 @@
 //! How a controller written in Python asks its receiver to acknowledge. That it does so is said by its class.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailback_core::{AckFrequency, Span};
 
 use super::given::{number, whole};
-use super::{not_allowed, positive};
+use super::{not_allowed, positive, refused};
 
 /// How often the receiver is to acknowledge.
 #[pyclass(name = "AckFrequency", frozen, from_py_object, module = "tailback")]
@@ -21,7 +20,7 @@ impl PyAckFrequency {
         let packets: u32 = whole("threshold", threshold, &allowed)?;
         if !(1..=most).contains(&packets) {
             let message = format!("threshold: {packets} is not allowed; expected {allowed}");
-            return Err(PyValueError::new_err(message));
+            return Err(refused(message));
         }
         let allowed = "seconds from 0 to 10";
         let delay = positive("max_delay", number("max_delay", max_delay, allowed)?, allowed)?;

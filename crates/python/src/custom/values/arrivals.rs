@@ -1,13 +1,13 @@
 //! Reports of arrivals (RFC 8888) for controllers written in Python: how the receiver makes them, and what one says. The
 //! receiver itself is in `crates/control/src/schemes/media/reports.rs`.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailback_control::schemes::media::ReportPlan;
 use tailback_core::{ArrivalWord, Checker, Span, Time};
 
-use super::{positive, seconds};
+use super::given::{Given, number, of_type, whole};
+use super::{positive, refused, seconds};
 
 /// A receiver that reports arrivals, in the place of a policy of one's own.
 #[pyclass(name = "ArrivalReports", frozen, from_py_object, module = "tailback")]
@@ -21,16 +21,28 @@ pub(crate) struct PyArrivalReports {
 #[pymethods]
 impl PyArrivalReports {
     #[new]
-    #[pyo3(signature = (interval=0.1, *, overlap=0, after=None, after_frames=false, clock_drift=0.0))]
+    #[pyo3(
+        signature = (
+            interval=Given::LEFT_OUT, *, overlap=Given::LEFT_OUT, after=Given::LEFT_OUT, after_frames=Given::LEFT_OUT,
+            clock_drift=Given::LEFT_OUT
+        ),
+        text_signature = "(interval=0.1, *, overlap=0, after=None, after_frames=False, clock_drift=0.0)"
+    )]
     fn new(
-        interval: f64,
-        overlap: u32,
-        after: Option<u32>,
-        after_frames: bool,
-        clock_drift: f64,
+        interval: Given<'_>,
+        overlap: Given<'_>,
+        after: Given<'_>,
+        after_frames: Given<'_>,
+        clock_drift: Given<'_>,
     ) -> PyResult<Self> {
         let allowed = "seconds from 0.01 to 1";
+        let interval = interval.or(0.1, |given| number("interval", given, allowed))?;
         let interval = Span::from_secs_f64(positive("interval", interval, allowed)?);
+        let overlap = overlap.or(0, |given| whole("overlap", given, "0 to 10000"))?;
+        let after = after.if_any(|given| whole("after", given, "at least 1 packet, or None"))?;
+        let after_frames = after_frames.or(false, |given| of_type("after_frames", given, "True or False"))?;
+        let allowed = "parts in a million from -1000 to 1000";
+        let clock_drift = clock_drift.or(0.0, |given| number("clock_drift", given, allowed))?;
         let mut checker = Checker::default();
         ReportPlan::check(&mut checker, interval, overlap, clock_drift);
         checker.require(after != Some(0), "after", 0, "at least 1 packet, or None");
@@ -39,7 +51,7 @@ impl PyArrivalReports {
                 let field = error.field.trim_start_matches("report_");
                 format!("{field}: {} is not allowed; expected {}", error.value, error.allowed)
             });
-            return Err(PyValueError::new_err(told.collect::<Vec<_>>().join("; ")));
+            return Err(refused(told.collect::<Vec<_>>().join("; ")));
         }
         let plan = ReportPlan { after, after_frames, ..ReportPlan::every(interval, overlap, clock_drift) };
         Ok(Self { plan, clock_drift })

@@ -1,6 +1,5 @@
 //! What a controller written in Python tells the sender.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailback_core::{
     AckFrequency, AckWish, BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens,
@@ -8,13 +7,13 @@ use tailback_core::{
 
 use super::ack_frequency::PyAckFrequency;
 use super::given::{Given, number, of_type, whole};
-use super::{not_allowed, positive, seconds};
+use super::{not_allowed, positive, refused, seconds};
 
 /// No link is faster: what a directive asks for beyond leaves at one instant without end.
 const MOST_RATE: f64 = 1e14;
 /// A shorter time-out would make an event of every few nanoseconds.
 const LEAST_TIMEOUT: f64 = 1e-6;
-const IDENTITY: &str = "a whole number from 0 to 18446744073709551615";
+const IDENTITY: &str = "0 to 18446744073709551615";
 
 /// All data leaves as back-to-back pairs.
 #[pyclass(frozen, from_py_object, module = "tailback")]
@@ -50,7 +49,7 @@ pub(crate) struct ControlPair {
 impl ControlPair {
     #[new]
     fn new(id: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { id: of_type("id", id, IDENTITY)? })
+        Ok(Self { id: whole("id", id, IDENTITY)? })
     }
 
     fn __repr__(&self) -> String {
@@ -72,7 +71,7 @@ impl ProbeCluster {
     #[new]
     fn new(id: &Bound<'_, PyAny>, rate: &Bound<'_, PyAny>, bytes: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self {
-            id: of_type("id", id, IDENTITY)?,
+            id: whole("id", id, IDENTITY)?,
             rate: bit_rate("rate", rate, "bit/s from 0 to 1e14, as of links")?,
             bytes: Bytes::from_f64(amount("bytes", bytes, "bytes of at least 0")?),
         })
@@ -138,7 +137,7 @@ fn kind_of_tokens(given: &Bound<'_, PyAny>) -> PyResult<Tokens> {
     match &*of_type::<String>("tokens", given, allowed)? {
         "constant" => Ok(Tokens::Constant),
         "poisson" => Ok(Tokens::Poisson),
-        other => Err(PyValueError::new_err(format!("tokens: {other:?} is not allowed; expected {allowed}"))),
+        other => Err(refused(format!("tokens: {other:?} is not allowed; expected {allowed}"))),
     }
 }
 
@@ -210,7 +209,7 @@ impl PyDirective {
         let until = until.if_any(|given| amount("until", given, "seconds since the start, or None"))?;
         if is_open && until.is_some() {
             let message = "until: is not allowed while the gate is open; expected with gate=False";
-            return Err(PyValueError::new_err(message));
+            return Err(refused(message.to_owned()));
         }
         let closed = Gate::Closed { until: until.map(|at| Time::ZERO + Span::from_secs_f64(at)) };
         let asked = AckWish {

@@ -3,9 +3,10 @@
 
 use std::convert::Infallible;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+
+use super::{mistyped, plain_number, refused};
 
 /// An argument as it was given, or not.
 pub(super) struct Given<'py>(Option<Bound<'py, PyAny>>);
@@ -51,18 +52,17 @@ pub(super) fn of_type<'a, 'py, T: FromPyObject<'a, 'py>>(
 
 /// A number of what is allowed, which begins with its unit. A truth is none, though Python counts with it.
 pub(super) fn number(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<f64> {
-    let read = given.extract::<f64>().ok().filter(|_| !given.is_instance_of::<PyBool>());
-    read.ok_or_else(|| wrong_type(name, given, &format!("a number, in {allowed}")))
+    plain_number(given).ok_or_else(|| wrong_type(name, given, &format!("a number, in {allowed}")))
 }
 
-/// A whole number that fits; `allowed` says which do.
-pub(super) fn whole<T: TryFrom<i64>>(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<T> {
-    let value: i64 = of_type(name, given, &format!("a whole number, {allowed}"))?;
-    T::try_from(value)
-        .map_err(|_| PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}")))
+/// A whole number that fits; `allowed` says which do. A truth is none.
+pub(super) fn whole<T: TryFrom<i128>>(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<T> {
+    let read = given.extract::<i128>().ok().filter(|_| !given.is_instance_of::<PyBool>());
+    let value = read.ok_or_else(|| wrong_type(name, given, &format!("a whole number, {allowed}")))?;
+    T::try_from(value).map_err(|_| refused(format!("{name}: {value} is not allowed; expected {allowed}")))
 }
 
 fn wrong_type(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let shown = given.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
-    PyTypeError::new_err(format!("{name}: {shown} is not allowed; expected {allowed}"))
+    mistyped(format!("{name}: {shown} is not allowed; expected {allowed}"))
 }

@@ -12,8 +12,8 @@ mod given;
 mod queue;
 mod receiver;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use tailback_core::{Ecn, PairPosition, Time};
 
 pub(crate) use about::{Connection, LinkInfo};
@@ -36,6 +36,11 @@ pub(crate) fn time_of(seconds: f64) -> Option<Time> {
     (seconds >= 0.0).then(|| Time::from_secs_f64(seconds))
 }
 
+/// A number; a truth is none, though Python counts with it.
+pub(crate) fn plain_number(said: &Bound<'_, PyAny>) -> Option<f64> {
+    said.extract().ok().filter(|_| !said.is_instance_of::<PyBool>())
+}
+
 /// A finite number of at least 0, or the error that names the field.
 fn positive(name: &str, value: f64, allowed: &str) -> PyResult<f64> {
     if value.is_finite() && value >= 0.0 {
@@ -46,7 +51,27 @@ fn positive(name: &str, value: f64, allowed: &str) -> PyResult<f64> {
 
 /// The error that names the field.
 fn not_allowed(name: &str, value: f64, allowed: &str) -> PyErr {
-    PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}"))
+    refused(format!("{name}: {value} is not allowed; expected {allowed}"))
+}
+
+/// The package's error for an argument whose value is not allowed: a `ValueError`.
+fn refused(message: String) -> PyErr {
+    ours("ArgumentError", message)
+}
+
+/// The package's error for an argument of a wrong type: a `TypeError`.
+fn mistyped(message: String) -> PyErr {
+    ours("CallError", message)
+}
+
+fn ours(class: &str, message: String) -> PyErr {
+    Python::attach(|py| {
+        let made = py
+            .import("tailback.errors")
+            .and_then(|errors| errors.getattr(class))
+            .and_then(|class| class.call1((message,)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
 }
 
 /// A packet's place in a probe.

@@ -1,12 +1,11 @@
 //! What a feedback policy written in Python is told and what it reports.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tailback_core::{Arrival, Bytes, ControlInfo, Ecn, Lane, Outgoing, Report, Span};
 
 use super::given::{Given, whole};
-use super::{codepoint, place, seconds};
+use super::{codepoint, mistyped, place, refused, seconds};
 
 /// What a control packet or stamped data packet carries.
 #[pyclass(name = "Control", frozen, get_all, module = "tailback")]
@@ -101,7 +100,7 @@ impl PyOutgoing {
         let lane: u8 = lane.or(1, |given| whole("lane", given, "0 to 7"))?;
         let size: u16 = size.or(40, |given| whole("size", given, "0 to 65535 bytes"))?;
         let lane = Lane::new(lane)
-            .ok_or_else(|| PyValueError::new_err(format!("lane: {lane} is not allowed; expected 0 to 7")))?;
+            .ok_or_else(|| refused(format!("lane: {lane} is not allowed; expected 0 to 7")))?;
         let said = Report::Custom(numbers(report)?.into_boxed_slice());
         let outgoing = Outgoing { report: said, lane, size: Bytes::new(size.into()) };
         Ok(Self { report: report.clone().unbind(), outgoing })
@@ -113,19 +112,19 @@ fn numbers(report: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     let fields = report.getattr("__dataclass_fields__").ok().filter(|_| !report.is_instance_of::<PyType>());
     let Some(fields) = fields else {
         let message = format!("report: {} is not allowed; expected a data class of numbers", report.repr()?);
-        return Err(PyTypeError::new_err(message));
+        return Err(mistyped(message));
     };
     let mut found = Vec::new();
     for name in fields.try_iter()? {
         let name = name?.extract::<String>()?;
         let value = report.getattr(&name)?;
-        let number = value.extract::<f64>().map_err(|_| {
-            PyTypeError::new_err(format!("report.{name}: {value} is not allowed; expected a number"))
-        })?;
+        let number = value
+            .extract::<f64>()
+            .map_err(|_| mistyped(format!("report.{name}: {value} is not allowed; expected a number")))?;
         if !number.is_finite() {
             // Frames over real sockets have no others.
             let message = format!("report.{name}: {value} is not allowed; expected a finite number");
-            return Err(PyValueError::new_err(message));
+            return Err(refused(message));
         }
         found.push(number);
     }
