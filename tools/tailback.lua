@@ -155,18 +155,47 @@ local function is_frame(buffer)
     return buffer:len() >= beyond + 10 and buffer:len() == beyond + 10 + buffer(beyond + 8, 2):uint()
 end
 
+-- The versions of the hellos that this capture holds, by their nonces.
+local hellos = {}
+
+function tailback.init()
+    hellos = {}
+end
+
+local function nonce(buffer)
+    return buffer(4, 8):bytes():tohex()
+end
+
+-- Whether a datagram has the head of what no version changes, which is so since version 4.
+local function is_of_all(buffer, kind)
+    return buffer(0, 1):uint() >= ENVELOPE and buffer(1, 1):uint() == kind and buffer(2, 2):uint() == 0
+end
+
+-- Whether a datagram is a hello of any version: behind its code there are only zeros.
+local function is_hello(buffer)
+    return buffer:len() >= 96 and is_of_all(buffer, 1) and not buffer:raw(44):find("[^%z]")
+end
+
+-- Whether a datagram may answer a hello of another version, as far as it says itself.
+local function is_other(buffer)
+    return buffer:len() == 44 and is_of_all(buffer, 7)
+end
+
+-- Whether it does answer one of this capture. So little of it is known beforehand that it could be anybody's else.
+local function answers_a_hello(buffer)
+    local version = hellos[nonce(buffer)]
+    return version ~= nil and version ~= buffer(0, 1):uint()
+end
+
 -- Whether a datagram is an envelope: its lengths fit its kind.
 local function is_envelope(buffer)
     if buffer:len() < 20 then
         return false
     end
     local kind, length = buffer(1, 1):uint(), buffer:len()
-    -- The answer to another version is the only one that bears no number of ours; a frame of 44 bytes has been found by now.
-    if kind == 7 then
-        return length == 44 and buffer(2, 2):uint() == 0
-    end
-    local least = { 96, 86, 88, 12, ENVELOPE_HEAD + TAG + 1, ENVELOPE_HEAD + 1 }
-    return buffer(0, 1):uint() == ENVELOPE and least[kind] ~= nil and length >= least[kind] and (kind ~= 2 or length == 86)
+    local least = { nil, 86, 88, 12, ENVELOPE_HEAD + TAG + 1, ENVELOPE_HEAD + 1 }
+    local is_ours = buffer(0, 1):uint() == ENVELOPE and least[kind] ~= nil and length >= least[kind]
+    return is_hello(buffer) or (is_ours and (kind ~= 2 or length == 86))
 end
 
 -- A frame, and what the columns say of it.
@@ -203,6 +232,7 @@ end
 local envelopes = {}
 
 envelopes[1] = function(tree, buffer)
+    hellos[nonce(buffer)] = buffer(0, 1):uint()
     add(tree, buffer, 4, { { f.nonce, 8 }, { f.code, 32 } })
 end
 
@@ -251,7 +281,7 @@ function tailback.dissector(buffer, info, root)
     if is_frame(buffer) then
         return frame(buffer, info, root)
     end
-    if not is_envelope(buffer) then
+    if not is_envelope(buffer) and not is_other(buffer) then
         return 0
     end
     local kind = buffer(1, 1):uint()
@@ -265,7 +295,7 @@ function tailback.dissector(buffer, info, root)
 end
 
 tailback:register_heuristic("udp", function(buffer, info, root)
-    if not is_frame(buffer) and not is_envelope(buffer) then
+    if not is_frame(buffer) and not is_envelope(buffer) and not (is_other(buffer) and answers_a_hello(buffer)) then
         return false
     end
     tailback.dissector(buffer, info, root)

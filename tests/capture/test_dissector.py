@@ -118,3 +118,31 @@ def test_every_kind_of_envelope(tmp_path: Path) -> None:
     assert opened["tailback.counter"] == "3"
     assert "68:65:6c:6c:6f" in str(opened), "the frame inside is taken apart"
     assert int(ping["tailback.message"], 0) == 0x81
+
+
+def test_versions_are_told_apart(tmp_path: Path) -> None:
+    """A hello is one in any version, and its answer one only if it is to a hello of another version that was seen."""
+
+    def hello(version: int, nonce: int, fill: bytes = bytes(60)) -> bytes:
+        return struct.pack(">BBHQ", version, 1, 0, nonce) + b"k" * 32 + fill
+
+    def other(version: int, nonce: int, bits: int = 0, length: int = 32) -> bytes:
+        return struct.pack(">BBHQ", version, 7, bits, nonce) + b"k" * length
+
+    newer, older, told, answer = read([hello(9, 7), hello(4, 8), other(4, 7), other(255, 8)], tmp_path)
+    assert [each["tailback.version"] for each in (newer, older, told, answer)] == ["9", "4", "4", "255"]
+    assert [each["tailback.envelope"] for each in (newer, told, answer)] == ["1", "7", "7"]
+    assert (int(told["tailback.nonce"], 0), len(told["tailback.code"])) == (7, 3 * 32 - 1)
+    known = [hello(9, 7), hello(5, 8)]
+    strangers = [
+        other(4, 6),
+        other(9, 7),
+        other(3, 7),
+        other(4, 7, bits=4),
+        other(4, 7, length=31),
+        other(4, 7, length=33),
+        hello(3, 9),
+        hello(9, 9, b"\0" * 59 + b"\1"),
+        hello(9, 9, bytes(51)),
+    ]
+    assert read(known + strangers, tmp_path)[2:] == [{}] * len(strangers)
