@@ -228,6 +228,8 @@ def test_seeds_are_found_whatever_kind_of_number_names_them(runs: Any) -> None:
         assert runs.result(buffer="10 packets", seed=seed).hash == wanted
     with pytest.raises(tb.NotFoundError, match=r"2\.5: no such value of seed; expected one of 1, 2"):
         runs.result(buffer="10 packets", seed=2.5)
+    with pytest.raises(tb.NotFoundError, match=r"^'2': no such value of seed; expected one of 1, 2$"):
+        runs.result(buffer="10 packets", seed="2")
 
 
 def test_figures_say_what_numbers_they_take(base: Any, runs: Any) -> None:

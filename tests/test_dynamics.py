@@ -312,3 +312,14 @@ def test_spans_and_links_that_are_none(result: tb.Result) -> None:
         losses.loss_events(result, "r0-r1")
     with pytest.raises(ValueError, match="percent: 101 is not allowed; expected a number from 0 to 100"):
         metrics.queueing_delay_percentile(result, 101)
+
+
+def test_a_part_of_one_is_no_percentage(result: tb.Result) -> None:
+    """0.95 would be answered by the 0.95th percentile, nearly the least delay, without a word."""
+    with pytest.raises(ValueError, match=r"percent: 0\.95 is not allowed; expected 0, or .* \(did you mean 95\?\)"):
+        metrics.queueing_delay_percentile(result, 0.95)
+    with pytest.raises(ValueError, match=r"percents: 0\.999 is not allowed; .* \(did you mean 99\.9\?\)"):
+        metrics.queue_delays(result, (50.0, 0.999))
+    with pytest.raises(ValueError, match=r"percents: 101\.0 is not allowed; expected a number from 0 to 100"):
+        metrics.queue_delays(result, (101.0,))
+    assert metrics.queueing_delay_percentile(result, 0) <= metrics.queueing_delay_percentile(result, 1)

@@ -207,3 +207,10 @@ def test_a_table_that_will_not_do_is_one_complaint(tmp_path: Path, text: str) ->
     with pytest.raises(TailbackError) as found:
         lrd.study(lrd.read_trace(place))
     assert "bad.csv" in str(found.value)
+
+
+@pytest.mark.parametrize("name", ["missing.name", "missing.csv", "missing.pcap", "missing"])
+def test_a_file_that_is_not_there_is_said_to_be_none(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StorageError) as raised:
+        lrd.read_trace(tmp_path / name)
+    assert str(raised.value) == f"{tmp_path / name}: there is no such file; expected a trace, or the folder of a run"

@@ -77,16 +77,26 @@ def jain_index(result: Result | ArrayLike) -> float:
     return jain(shares) if shares.any() else float("nan")
 
 
+def _percentage(argument: str, percent: float) -> None:
+    """Refuses what is no percentage. Between 0 and 1 a part of one is meant nearly always, and the answer, nearly the least
+    delay, would look like a good one."""
+    if 0.0 < percent < 1.0:
+        raise refused(argument, percent, f"0, or a number from 1 to 100 (did you mean {100.0 * percent:g}?)")
+    if not 0.0 <= percent <= 100.0:
+        raise refused(argument, percent, "a number from 0 to 100")
+
+
 @checked_call
 def queueing_delay_percentile(result: Result, percent: float, link: str | None = None) -> float:
     """Seconds: a percentile over time of the delay that a link's queue would impose, how long what waits at the end of each
     bin takes to leave by the rates and opportunities to come. The window is from ``warm_up`` on; the resolution is the bin's.
+    ``percent`` is 95 for the 95th percentile; 0.95 is refused.
 
     Raises:
         KeyError: for a link without a time series.
+        ArgumentError: for a ``percent`` that is none, or looks like a part of one.
     """
-    if not 0.0 <= percent <= 100.0:
-        raise refused("percent", percent, "a number from 0 to 100")
+    _percentage("percent", percent)
     row = _link(result, result.shown_link if link is None else link)
     series = result.series(link=str(row["link"]), after_warm_up=True)
     columns: dict[str, NDArray[Any]] = {
@@ -127,7 +137,13 @@ def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> 
     """Seconds: percentiles over time of the delay of each queue of the links with a time series, from ``warm_up`` on: a row
     per ``link`` and ``queue``, a column ``p50``, ``p99`` … per percentile. A link whose discipline tells the delays of
     queues of its own (``record.queue_state``; DualPI2's ``classic`` and ``l4s``) has a row for each, any other link one row,
-    ``all``, by :func:`queueing_delay_percentile`. The resolution is the bin's."""
+    ``all``, by :func:`queueing_delay_percentile`. The resolution is the bin's.
+
+    Raises:
+        ArgumentError: for one of ``percents`` that is none, or looks like a part of one.
+    """
+    for percent in percents:
+        _percentage("percents", percent)
     rows: list[dict[str, Any]] = []
     for link, queue, time, delays in delays_by_queue(result):
         late = delays[time > result.warm_up]

@@ -206,8 +206,10 @@ class Runs(Tabular):
             values = [label(plain_number(entry)) for entry in (value if many(value) else [value])]
             known = self.table[name].unique(maintain_order=True).to_list()
             for entry in values:
-                if entry not in known:
-                    raise unknown(f"value of {name}", entry, map(str, known))
+                if entry not in known:  # A text beside numbers in its quotes: the seed '1' is none, and 1 may be one.
+                    numbers = not any(isinstance(value, str) for value in known)
+                    said = repr(entry) if numbers and isinstance(entry, str) else entry
+                    raise unknown(f"value of {name}", said, map(str, known))
             # As the table has them: the seed 1.0 is its 1.
             keep &= pl.col(name).is_in([known[known.index(entry)] for entry in values])
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}

@@ -69,6 +69,8 @@ def read_trace(
         return _of_run(place, bin, column, link)
     if link is not None:
         raise refused("link", link, "a link only where the trace is the folder of a run")
+    if not place.exists():
+        raise StorageError(f"{place}: there is no such file; expected a trace, or the folder of a run")
     kind = place.suffix.lower()
     if kind in {".pcap", ".pcapng", ".cap"}:
         from tailback.capture.packets import read_packets
