@@ -165,8 +165,12 @@ impl Link {
                 let governor = spec.governor.map(|governor| Governed { governor, rng: stream("governor") });
                 // At a constant rate, laws may compute how the queue drained since their last look, as in the other form.
                 // Where the rate changes, they must look at it on time.
-                let is_even = spec.schedule.is_empty() && spec.trace.is_none() && governor.is_none();
-                let discipline = if is_even { queue.into_discipline() } else { queue.into_attended() };
+                let is_even = spec.schedule.is_empty() && governor.is_none();
+                let discipline = match &spec.trace {
+                    Some(_) => queue.into_timed(),
+                    None if is_even => queue.into_discipline(),
+                    None => queue.into_attended(),
+                };
                 let staged =
                     Stage::new(discipline, stream("queue"), spec.schedule, spec.trace).governed(governor);
                 let staged = if spec.staged { staged } else { staged.working_ahead() };

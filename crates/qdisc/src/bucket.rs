@@ -314,6 +314,10 @@ impl TokenBucket {
         Self { rate, bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0, turns }
     }
 
+    pub(crate) fn measure_time(&mut self) {
+        self.queues.iter_mut().for_each(|shaped| shaped.queue.measure_time());
+    }
+
     /// Takes a queue's next packet out, if it is not.
     fn stage(&mut self, index: usize, now: Time, cx: &mut QueueCx<'_>) {
         let shaped = &mut self.queues[index];

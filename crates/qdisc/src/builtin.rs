@@ -65,9 +65,22 @@ impl Built {
             Self::Full(discipline) => discipline,
         }
     }
+
+    /// The same, for a server whose rate nobody knows beforehand: a law that settles a delay measures it by the packets' time.
+    pub fn into_timed(self) -> Discipline {
+        let mut discipline = self.into_attended();
+        discipline.measure_time();
+        discipline
+    }
 }
 
 impl MayLook for Admission {
+    fn measure_time(&mut self) {
+        if let Self::Pie(law) = self {
+            law.measure_time();
+        }
+    }
+
     #[inline]
     fn periodic(&mut self) -> Option<&mut dyn Periodic> {
         match self {
@@ -80,6 +93,16 @@ impl MayLook for Admission {
 }
 
 impl Discipline {
+    /// From here on, laws that settle a delay measure it by their packets' time in the queue.
+    pub(crate) fn measure_time(&mut self) {
+        match self {
+            Self::Watched(queue) => queue.measure_time(),
+            Self::Priority(lanes) => lanes.measure_time(),
+            Self::TokenBucket(shaper) => shaper.measure_time(),
+            _ => {}
+        }
+    }
+
     /// Whether it may ask how fast the line is: drop-tail alone, which lanes have most, does without.
     pub(crate) const fn asks_the_rate(&self) -> bool {
         !matches!(self, Self::Fifo(queue) if matches!(queue.policy(), Admission::DropTail(_)))

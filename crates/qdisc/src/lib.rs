@@ -5,6 +5,7 @@
 //! act on arrivals only come as [`Built::Arrival`], so that a link may compute departures at entry; the others as
 //! [`Built::Full`].
 
+mod ages;
 pub mod avq;
 pub mod bucket;
 pub mod builtin;

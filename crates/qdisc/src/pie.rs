@@ -9,7 +9,9 @@
 //!
 //! where the scale shrinks with p, so that small probabilities move carefully; then the corrections of §4.2 and §5.5.
 //! The delay is the backlog over the link's rate (§4.3 allows any estimate), sampled without a timer, see
-//! [`crate::sampled`]. It is always on; the switch of §5.3 is not there.
+//! [`crate::sampled`]. Where a delivery trace decides when packets leave, the link has no rate to divide by; there the delay is
+//! the time that the oldest packet has waited. (§4.3 takes a packet's time when it leaves, and then stands still while the link
+//! does.) It is always on; the switch of §5.3 is not there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +19,15 @@ use tailback_core::{
     ArrivalPolicy, Backlog, Bytes, Checker, DropReason, Packet, QueueCx, Span, Time, Verdict,
 };
 
+use crate::ages::Ages;
 use crate::limit::Limit;
 use crate::parts::{BuildCx, Info, QueueConfig, check_gain};
 use crate::rate::KnownRate;
 use crate::sampled::Sampler;
 use crate::watched::Periodic;
 
-/// PIE (RFC 8033): drops or marks so that the queueing delay settles at a target.
+/// PIE (RFC 8033): drops or marks so that the queueing delay settles at a target. The delay is the backlog over the link's rate;
+/// on a link with a trace, the time that the oldest packet has waited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PieConfig {
@@ -197,6 +201,8 @@ pub struct Pie {
     sampler: Sampler,
     /// The sum of probabilities since the last drop (RFC 8033 §5.4).
     accumulated: f64,
+    /// When packets came, where their time in the queue is the delay.
+    ages: Option<Box<Ages>>,
 }
 
 impl Pie {
@@ -209,7 +215,13 @@ impl Pie {
             rate: KnownRate::new(cx.rate),
             sampler: Sampler::new(config.period),
             accumulated: 0.0,
+            ages: None,
         }
+    }
+
+    /// From here on, the delay is the time that the oldest packet has waited.
+    pub(crate) fn measure_time(&mut self) {
+        self.ages = Some(Box::default());
     }
 
     /// The probability of a drop or mark.
@@ -241,9 +253,18 @@ impl Pie {
 
 impl Periodic for Pie {
     fn look(&mut self, now: Time, backlog: &Backlog, cx: &QueueCx<'_>) {
+        let law = &mut self.law;
+        if let Some(ages) = &mut self.ages {
+            match ages.oldest(backlog) {
+                Some(came) => {
+                    self.sampler.each(now, |at, times| law.update(at.since(came).as_secs_f64(), times))
+                }
+                None => self.sampler.hold(now, 0.0, |delay, times| law.update(delay, times)),
+            }
+            return;
+        }
         let per_byte = 1.0 / self.rate.at(cx.rate).bytes_per_sec();
-        self.sampler
-            .hold(now, backlog.bytes.as_f64(), |bytes, times| self.law.update(bytes * per_byte, times));
+        self.sampler.hold(now, backlog.bytes.as_f64(), |bytes, times| law.update(bytes * per_byte, times));
     }
 }
 
@@ -263,6 +284,11 @@ impl ArrivalPolicy for Pie {
             if !(markable && cx.mark_ce(packet)) {
                 verdict = Verdict::Drop(DropReason::Early);
             }
+        }
+        if verdict == Verdict::Accept
+            && let Some(ages) = &mut self.ages
+        {
+            ages.join(now);
         }
         let joined = if verdict == Verdict::Accept { packet.size().as_f64() } else { 0.0 };
         self.sampler.leave(now, queue + joined);

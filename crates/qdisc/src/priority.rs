@@ -150,6 +150,10 @@ impl Priority {
         Self { lanes, limits, lane_of, turns }
     }
 
+    pub(crate) fn measure_time(&mut self) {
+        self.lanes.iter_mut().for_each(Discipline::measure_time);
+    }
+
     fn lane(&self, packet: &Packet) -> usize {
         let own = packet.lane().number();
         let lane = if self.lane_of.is_empty() {

@@ -28,6 +28,9 @@ pub(crate) fn by_chance(
     Verdict::Accept
 }
 
+/// A queue that waits for longer than so many periods has long waited for more than any law aims at.
+const MOST_APART: u32 = 10_000;
+
 /// Regular sampling times, and the queue as the last arrival left it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
@@ -73,12 +76,25 @@ impl Sampler {
 
     /// The same where the length has been this one since the sampling time before.
     #[inline]
-    pub(crate) fn hold(&mut self, now: Time, length: f64, mut law: impl FnMut(f64, u64)) {
+    pub(crate) fn hold<T>(&mut self, now: Time, length: T, mut law: impl FnMut(T, u64)) {
         if now >= self.next {
             let times = now.since(self.next).as_nanos() / self.period.as_nanos() + 1;
             self.next += self.period * times;
             law(length, times);
         }
+    }
+
+    /// Calls `law` with each sampling time that has come, and for how many in a row it is that one. Of very many, all but the
+    /// first are taken to come now.
+    pub(crate) fn each(&mut self, now: Time, mut law: impl FnMut(Time, u64)) {
+        for _ in 0..MOST_APART {
+            if now < self.next {
+                return;
+            }
+            law(self.next, 1);
+            self.next += self.period;
+        }
+        self.hold(now, now, law);
     }
 
     /// The arrival at `now` has left the queue at `length`.
@@ -109,6 +125,21 @@ mod tests {
     fn draws_a_line_between_arrivals() {
         assert_eq!(sampled(None, 8.0, 40, 4.0), [(7.0, 1), (6.0, 1), (5.0, 1), (4.0, 1)]);
         assert!(sampled(None, 8.0, 9, 4.0).is_empty());
+    }
+
+    #[test]
+    fn each_time_is_seen_until_there_are_very_many() {
+        let mut sampler = Sampler::new(Span::from_millis(10));
+        let mut seen = Vec::new();
+        let second = Time::ZERO + Span::from_secs(1);
+        sampler.each(second, |at, times| seen.push((at, times)));
+        assert_eq!(seen.len(), 100);
+        assert_eq!((seen[0], seen[99]), ((Time::ZERO + Span::from_millis(10), 1), (second, 1)));
+        seen.clear();
+        let late = second + Span::from_secs(1000);
+        sampler.each(late, |at, times| seen.push((at, times)));
+        assert_eq!(seen[10_000..], [(late, 90_000)]);
+        sampler.each(late, |_, _| unreachable!("all were seen"));
     }
 
     #[test]

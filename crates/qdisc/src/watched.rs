@@ -19,6 +19,9 @@ pub trait Periodic {
 pub trait MayLook: ArrivalPolicy {
     /// The law, if it looks at its queue at regular times.
     fn periodic(&mut self) -> Option<&mut dyn Periodic>;
+
+    /// From here on, a delay is a packet's time in the queue.
+    fn measure_time(&mut self);
 }
 
 /// A queue under a law that looks at it at regular times.
@@ -29,6 +32,10 @@ impl<P: MayLook> Watched<P> {
     /// A queue under this law.
     pub(crate) const fn new(queue: Fifo<P>) -> Self {
         Self(queue)
+    }
+
+    pub(crate) fn measure_time(&mut self) {
+        self.0.policy_mut().measure_time();
     }
 
     #[inline]

@@ -14,5 +14,6 @@ mod passing;
 mod polled;
 mod refusals;
 mod second;
+mod timed;
 mod victims;
 mod within;
