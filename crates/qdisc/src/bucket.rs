@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
 use crate::limit::Limit;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
+use crate::rate::at_rate;
 use crate::turns::Turns;
 
 /// A token bucket shaper: packets wait until the bucket holds tokens for them. With classes, each has a queue and a
@@ -246,11 +247,7 @@ impl Shaped {
         cx: &mut QueueCx<'_>,
         act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
     ) -> T {
-        let line = cx.rate;
-        cx.rate = part.min(self.rate);
-        let answer = act(&mut self.queue, cx);
-        cx.rate = line;
-        answer
+        at_rate(part.min(self.rate), cx, |cx| act(&mut self.queue, cx))
     }
 
     /// The size of the next packet, if its own bucket lets it pass: then it is this queue's turn.

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
 use crate::limit::Limit;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
+use crate::rate::at_rate;
 use crate::turns::Turns;
 
 /// Strict priority of two or more lanes, each with a queue of its own. The default is a pair: the out-of-band lane of
@@ -172,11 +173,8 @@ impl Priority {
         cx: &mut QueueCx<'_>,
         act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
     ) -> T {
-        let whole = cx.rate;
-        cx.rate = self.turns.rate(number);
-        let answer = act(&mut self.lanes[number], cx);
-        cx.rate = whole;
-        answer
+        let (rate, lane) = (self.turns.rate(number), &mut self.lanes[number]);
+        at_rate(rate, cx, |cx| act(lane, cx))
     }
 }
 

@@ -1,6 +1,20 @@
-//! The rate that a law computes with where it divides by the link's. What it computes is up to the law.
+//! The rate that a law computes with: of the part of the line that its queue gets, and where it divides by the rate. What it
+//! computes is up to the law, and who gets what to `turns.rs`.
 
-use tailback_core::BitRate;
+use tailback_core::{BitRate, QueueCx};
+
+/// What `call` makes of a line of this rate.
+#[inline]
+pub(crate) fn at_rate<'a, T>(
+    rate: BitRate,
+    cx: &mut QueueCx<'a>,
+    call: impl FnOnce(&mut QueueCx<'a>) -> T,
+) -> T {
+    let line = std::mem::replace(&mut cx.rate, rate);
+    let answer = call(cx);
+    cx.rate = line;
+    answer
+}
 
 /// The rate of the link, or while that stands still (a step of its schedule to 0 bit/s) the one that it had before: what is
 /// divided by zero would stay in a law for ever, and a capacity of nothing would take long to grow back.
