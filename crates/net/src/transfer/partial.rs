@@ -369,6 +369,17 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
     }
 
+    /// Not even where nothing is in it, which is no reason to keep a partial file.
+    #[test]
+    fn what_was_under_its_name_before_is_never_thrown_away() {
+        let folder = Folder::new("before");
+        fs::write(folder.path().join("film"), b"").expect("written");
+        let mut partial = Partial::open(folder.path(), &offer("film", b""), false).expect("alike");
+        assert!(partial.is_kept() && partial.settle_beside().expect("begun").join().expect("settled"));
+        partial.discard().expect("nothing to do");
+        assert_eq!(fs::read(folder.path().join("film")).expect("there"), b"");
+    }
+
     /// Neither a link nor a pipe in its place is followed, and what a link leads to stays as it is.
     #[test]
     fn what_somebody_else_has_put_in_its_place_is_not_written_to() {
@@ -401,11 +412,16 @@ mod tests {
         let said = Partial::open(&deep, &long, false).err().expect("refused");
         assert_eq!(said, format!("{}: File name too long (os error 36)", long.name));
         assert_eq!(fs::read_dir(&deep).expect("a folder").count(), 0, "nothing is left");
-        symlink("nowhere", folder.path().join("link")).expect("linked");
-        assert_eq!(
-            refused(&folder, &offer("link", b"whole"), false),
-            "link is there already, and is another file; expected another name, or recv --overwrite"
-        );
+        // The second is as long as what is offered.
+        for (name, to) in [("link", "nowhere"), ("alike", "where")] {
+            symlink(to, folder.path().join(name)).expect("linked");
+            assert_eq!(
+                refused(&folder, &offer(name, b"whole"), false),
+                format!(
+                    "{name} is there already, and is another file; expected another name, or recv --overwrite"
+                )
+            );
+        }
         // The name of this very file while it is not complete.
         let dots = ".".repeat(42);
         let mark = offer("", b"whole").hash[..8]

@@ -42,16 +42,17 @@ fn attempt(sender: &KeyPair, receiver: &KeyPair) -> Initiator {
 
 /// An initiation with a fresh cookie, which offers a film of 1000 bytes.
 fn initiation(socket: &UdpSocket, initiator: &mut Initiator) -> Vec<u8> {
+    initiation_of("film", socket, initiator)
+}
+
+/// The same of a file of this name.
+fn initiation_of(name: &str, socket: &UdpSocket, initiator: &mut Initiator) -> Vec<u8> {
     let mut buffer = [0; 2000];
     socket.send(&initiator.hello(1232)).expect("sent");
     let length = socket.recv(&mut buffer).expect("answered");
     let (cookie, _) = initiator.cookie(&buffer[..length]).expect("a cookie");
-    let offer = Offer {
-        name: "film".to_owned(),
-        size: Bytes::new(1000),
-        hash: [7; 32],
-        flow: "cubic 100".to_owned(),
-    };
+    let offer =
+        Offer { name: name.to_owned(), size: Bytes::new(1000), hash: [7; 32], flow: "cubic 100".to_owned() };
     initiator.initiation(&cookie, &offer.write()).expect("made")
 }
 
@@ -153,6 +154,24 @@ fn a_sender_that_was_let_in_and_does_not_know_it_is_let_in_again() {
     assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
 }
 
+/// He was killed before he spoke, and offers another file now: nobody waits to see whether he is gone.
+#[test]
+fn a_sender_that_never_spoke_is_let_in_with_another_file_at_once() {
+    let (folder, keys, key) = (Folder::new("unheard"), pair(), pair());
+    let receiver = waiting(ReceiveConfig { patience: Span::from_secs(10), ..config(folder.path(), &keys) });
+    let (socket, _) = sender(receiver.address, &keys);
+    knock(&socket, &mut attempt(&key, &keys));
+    let mut initiator = attempt(&key, &keys);
+    socket.send(&initiation_of("other", &socket, &mut initiator)).expect("sent");
+    let mut buffer = [0; 2000];
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (accepted, _) = initiator.finish(&buffer[..length]).expect("a session");
+    let clock = Clock::start();
+    let mut channel = begun(socket, accepted, clock);
+    channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
+    assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
+}
+
 /// Somebody on the way kept the initiation of an attempt that the sender has given up, and lets it through when the next one has
 /// its session.
 #[test]
@@ -180,6 +199,40 @@ fn an_initiation_of_an_earlier_attempt_ends_no_session() {
     assert!(until.since(heard) < Span::from_secs(1), "the session is dead");
     channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
     assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
+}
+
+/// Somebody with the sender's key knocked a while ago and went away. Whether the sender is still there is asked anew for whoever comes
+/// next: by then it was killed, and he is let in.
+#[test]
+fn a_rival_that_went_away_is_not_taken_for_the_next_one() {
+    let (folder, keys, key) = (Places::new("went-away"), pair(), pair());
+    let patience = Span::from_secs(10);
+    let receiver = waiting(ReceiveConfig { patience, ..config(&folder.target(), &keys) });
+    let (socket, _) = sender(receiver.address, &keys);
+    let mut initiator = attempt(&key, &keys);
+    let answer = knock(&socket, &mut initiator);
+    let (accepted, _) = initiator.finish(&answer).expect("a session");
+    let (other, _) = sender(receiver.address, &keys);
+    let once = initiation_of("other", &other, &mut attempt(&key, &keys));
+    let clock = Clock::start();
+    let mut channel = begun(socket, accepted, clock);
+    let mut buffer = [0; 2000];
+    for turn in 0..100 {
+        channel.say(clock.now(), &Message::Ping(1));
+        if turn == 20 {
+            other.send(&once).expect("sent");
+        }
+        thread::sleep(Duration::from_millis(20));
+        while let Ok(arrived) = channel.receive(&mut buffer) {
+            channel.open(clock.now(), &arrived, &mut buffer[..arrived.length]);
+        }
+    }
+    let file = folder.file(1000);
+    let keys = Some((key, Invitation::of(&keys)));
+    let next = SendConfig { keys, patience, ..receiver.sending(&file, receiver.address) };
+    sent(&next, "cubic").expect("let in");
+    receiver.end().expect("received");
+    assert_eq!(folder.names(), ["film"]);
 }
 
 /// A receiver that says it has what was never sent is not believed: no sender says that hashes are equal at both ends.

@@ -3,6 +3,7 @@
 
 #[path = "../common/accepting.rs"]
 mod accepting;
+mod changed;
 #[path = "../common/ends.rs"]
 mod ends;
 #[path = "../common/folder.rs"]

@@ -9,9 +9,10 @@ use std::time::Duration;
 use tailback_core::{Bytes, Span};
 use tailback_net::secure::envelope::{Envelope, VERSION};
 use tailback_net::secure::{Greeter, Invitation, KeyPair};
-use tailback_net::transfer::{SendConfig, Word};
+use tailback_net::transfer::{Phase, Seen, SendConfig, Word, send};
 
-use crate::waiting::{LONG, Places, config, sent, telling};
+use crate::ends;
+use crate::waiting::{LONG, Places, SIZE, config, sent, telling, waiting};
 
 fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")
@@ -96,19 +97,46 @@ fn a_receiver_is_told_once_of_senders_of_another_version_and_goes_on_waiting() {
     let greeter = Greeter::new(&Invitation::of(&receiver.pair));
     let (socket, mut buffer) = (free(), [0; 2000]);
     socket.connect(receiver.address).expect("connects");
-    for nonce in 0..3 {
-        socket.send(&greeter.hello(VERSION + 1, nonce, 1232)).expect("sent");
+    for (nonce, version) in (0..).zip([VERSION + 1, VERSION - 1, VERSION + 1, VERSION - 1]) {
+        socket.send(&greeter.hello(version, nonce, 1232)).expect("sent");
         let length = socket.recv(&mut buffer).expect("answered");
         assert_eq!(buffer[..length], greeter.other(VERSION, nonce));
     }
     sent(&receiver.sending(&file, receiver.address), "cubic").expect("sent");
     receiver.end().expect("received");
     let words: Vec<String> = told.iter().collect();
-    let why = format!(
-        "it speaks version {} of transfers, and this host version {VERSION}; expected the same version at both: update \
-         Tailback at this host",
-        VERSION + 1
-    );
     let here = socket.local_addr().expect("bound");
-    assert_eq!(words, [format!("Differs {{ peer: {here}, why: {why:?} }}"), "Accepted".to_owned()]);
+    let differs = |version: u8, older: &str| {
+        let why = format!(
+            "it speaks version {version} of transfers, and this host version {VERSION}; expected the same version at both: \
+             update Tailback at {older}"
+        );
+        format!("Differs {{ peer: {here}, why: {why:?} }}")
+    };
+    let (newer, older) = (differs(VERSION + 1, "this host"), differs(VERSION - 1, "that host"));
+    assert_eq!(words, [newer, older, "Accepted".to_owned()]);
+}
+
+/// Also while somebody else sends: he would wait for nothing.
+#[test]
+fn who_speaks_another_version_is_told_so_while_a_transfer_is_under_way() {
+    let folder = Places::new("busy-versions");
+    let file = folder.file(SIZE / 5);
+    let receiver = waiting(config(&folder.target(), &pair()));
+    let greeter = Greeter::new(&Invitation::of(&receiver.pair));
+    let socket = free();
+    socket.connect(receiver.address).expect("connects");
+    socket.set_nonblocking(true).expect("set");
+    let (mut buffer, mut answer) = ([0; 2000], None);
+    let mut watch = |seen: &Seen| {
+        if seen.phase == Phase::Moving && answer.is_none() {
+            let _ = socket.send(&greeter.hello(VERSION + 1, 7, 1232));
+            answer = socket.recv(&mut buffer).ok().map(|length| buffer[..length].to_vec());
+        }
+        true
+    };
+    let sending = receiver.sending(&file, receiver.address);
+    send(&sending, |sizes| Ok(ends::sender("fixed-rate", sizes)), &mut watch).expect("sent");
+    receiver.end().expect("received");
+    assert_eq!(answer, Some(greeter.other(VERSION, 7)));
 }
