@@ -13,6 +13,7 @@ mod partial;
 mod past;
 mod reach;
 mod receive;
+mod receiving;
 mod send;
 mod sending;
 mod widening;
@@ -30,7 +31,8 @@ pub use error::{TransferError, Tried};
 pub use hash::{Hash, hash_of};
 pub use offer::{LONGEST_NAME, Offer};
 pub use partial::Partial;
-pub use receive::{ReceiveConfig, Received, Word, receive};
+pub use receive::{ReceiveConfig, Word, receive};
+pub use receiving::Received;
 pub use send::{Sent, send};
 
 /// How much of a stream may be on its way beyond what was delivered, and waits at the receiver at most.
