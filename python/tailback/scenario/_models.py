@@ -107,9 +107,9 @@ Victim: TypeAlias = Literal["longest", "longest-head", "arriving"]
 - ``longest``: The newest packet of the flow that has most waiting (Demers, Keshav and Shenker 1989, §2): a flow
   below its share of the buffer loses nothing.
 - ``longest-head``: The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and Choudhury
-  1998); ns-2's DRR does so. In self-clocked fair queueing and cell round robin, the flow's packets behind take over
-  the place of the lost one. Not where tags belong to packets (weighted fair queueing and virtual clock): those
-  behind would keep theirs, and the flow pay for what it lost.
+  1998); ns-2's DRR does so. In self-clocked fair queueing and cell round robin, the flow's packets behind take
+  over the place of the lost one. Not where tags belong to packets (weighted fair queueing and virtual clock):
+  those behind would keep theirs, and the flow pay for what it lost.
 - ``arriving``: The arriving packet.
 """
 
