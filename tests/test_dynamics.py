@@ -105,6 +105,25 @@ def test_variation_falls_with_the_scale(result: tb.Result) -> None:
     assert table["variation"][:3].to_numpy() == pytest.approx(expected[:3], rel=0.1)
 
 
+def test_a_variation_is_that_of_two_intervals_at_least(result: tb.Result) -> None:
+    """Half of an odd number of bins is no whole number of bins, and may be rounded up."""
+    made = made_up(result, {"a": [1e6, 3e6, 1e6]})
+    half = 1.5 * result.bin
+    with pytest.raises(ValueError, match="scale: .* is not allowed; expected seconds, from the bin, 0.1, to .*, 0.1"):
+        metrics.coefficient_of_variation(made, "a", half)
+    assert dynamics.variation(made, "a", [result.bin, half])["scale"].to_list() == [result.bin]
+
+
+def test_delays_of_queues_are_of_the_bins_that_other_metrics_are_of() -> None:
+    """Those that lie in the window by more than half: the warm-up may end within one."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", buffer="50 packets", duration="6 s", warm_up="2.7 s")
+    made = base.replace(bin="1 s").with_flows(tb.flows(2, "reno", start="2.9 s")).run()
+    percents = (0.0, 30.0, 100.0)
+    (found,) = metrics.queue_delays(made, percents).filter(pl.col("link") == made.bottleneck).rows()
+    assert list(found[2:]) == [metrics.queueing_delay_percentile(made, percent) for percent in percents]
+    assert metrics.queue_delays(made, (0.0,))["p0"][0] > 0.0
+
+
 def test_losses_of_a_run() -> None:
     base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="15 packets", duration="10 s", record={"packets": True})
     made = base.with_flows(tb.flows(3, "reno")).run()

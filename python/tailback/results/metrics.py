@@ -146,7 +146,7 @@ def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> 
         _percentage("percents", percent)
     rows: list[dict[str, Any]] = []
     for link, queue, time, delays in delays_by_queue(result):
-        late = delays[time > result.warm_up]
+        late = delays[time > result.warm_up + 0.5 * result.bin]  # As of :meth:`Result.series`.
         if late.size:
             found = {f"p{percent:g}": float(np.percentile(late, percent)) for percent in percents}
             rows.append({"link": link, "queue": queue} | found)
@@ -156,8 +156,8 @@ def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> 
 
 @checked_call
 def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
-    """Standard deviation over mean of a flow's goodput in intervals of ``scale`` seconds from ``warm_up`` on
-    (RFC 5166 §2.2); 0 is perfectly smooth.
+    """Standard deviation over mean of a flow's goodput in intervals of ``scale`` seconds, rounded to whole bins, from
+    ``warm_up`` on (RFC 5166 §2.2); 0 is perfectly smooth.
 
     Raises:
         KeyError: for a flow without a time series.
@@ -178,8 +178,8 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
 
 @checked_call
 def longest_scale(result: Result, bins: int) -> float:
-    """Seconds: the longest time of which so many bins hold two, except for the rounding of sums."""
-    return 0.5 * result.bin * bins * (1.0 + 1e-12)
+    """Seconds: the longest time in whole bins of which so many bins hold two, except for the rounding of sums."""
+    return result.bin * (bins // 2) * (1.0 + 1e-12)
 
 
 @checked_call
