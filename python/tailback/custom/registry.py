@@ -179,6 +179,7 @@ def _check_class(part: type[Any], base: type[Any]) -> None:
     missing = sorted(getattr(part, "__abstractmethods__", ()))
     if missing:
         raise PartError(f"{part.__name__} ({_place(part)}): lacks {', '.join(missing)}")
+    _check_name(part)
     slip = misspelt(part, base, _BASES[base])
     if slip is not None:
         stray, meant = slip
@@ -188,17 +189,27 @@ def _check_class(part: type[Any], base: type[Any]) -> None:
     if attribute is not None:
         name, meant = attribute
         raise PartError(f"{part.__name__}.{name}: is read by nobody; expected {meant}, or a name less like it")
-    for method in _BASES[base]:
+    for method in ("__init__", *_BASES[base]):
         mine, wanted = getattr(part, method), getattr(base, method)
         if mine is wanted:
             continue
-        names = [name for name in inspect.signature(wanted).parameters if name != "self"]
+        given = inspect.signature(wanted).parameters.values()
+        names = [one.name for one in given if one.name != "self" and one.kind is not one.VAR_KEYWORD]
+        signature = inspect.signature(mine)
         try:
-            inspect.signature(mine).bind("self", *names)
+            # Settings of a class's own may have no defaults; whether they are given is known later.
+            (signature.bind_partial if method == "__init__" else signature.bind)("self", *names)
         except TypeError:
             found = f"{method}{inspect.signature(mine)}"
             allowed = f"{method}({', '.join(['self', *names])})"
             raise PartError(f"{part.__name__} ({_place(mine)}): {found} is not allowed; expected {allowed}") from None
+
+
+def _check_name(part: type[Any]) -> None:
+    name = getattr(part, "name", "")
+    if name and not (isinstance(name, str) and name.isprintable() and name == name.strip()):
+        allowed = "a text that can be printed, without spaces around it, or '' for the class's own name"
+        raise PartError(f"{part.__name__}.name: {name!r} is not allowed; expected {allowed}")
 
 
 def _place(thing: Any) -> str:

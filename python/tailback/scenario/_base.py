@@ -155,12 +155,20 @@ class Part(BaseModel, metaclass=_Told):
         return {self.TAG: getattr(self, self.TAG), **data} if self.TAG else data
 
 
-def plain(value: Any) -> Any:
+_DEEPEST = 100
+"""The core reads no more levels of JSON than 127."""
+
+
+def plain(value: Any, where: tuple[str, ...] = ()) -> Any:
     """Parts, also inside tables and lists, as the plain data of JSON: what was said of them, without defaults."""
     if isinstance(value, Part):
         return value.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    if len(where) > _DEEPEST and isinstance(value, Mapping | list | tuple):
+        field = ".".join([*where[:3], "…"])
+        allowed = f"at most {_DEEPEST} levels of tables and lists"
+        raise ScenarioError([Problem(field, "what has more levels, or is part of itself,", allowed)])
     if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
+        return {key: plain(entry, (*where, str(key))) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
+        return [plain(entry, (*where, str(place))) for place, entry in enumerate(value)]
     return value

@@ -33,7 +33,7 @@ def with_fields(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     problems: list[Problem] = []
     for name, value in changes.items():
         try:
-            _set(changed, _steps(name, changed), plain(value), name)
+            _set(changed, _steps(name, changed), plain(value, (name,)), name)
         except ScenarioError as error:
             problems += error.problems
     if problems:

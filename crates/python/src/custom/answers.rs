@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use tailback_core::Time;
 
-use super::values::time_of;
+use super::values::{plain_number, time_of};
 
 /// What `next_timer` says.
 pub(crate) fn timer(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<Time>> {
@@ -14,7 +14,7 @@ pub(crate) fn timer(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<
     if said.is_none() {
         return Ok(None);
     }
-    let value = said.extract::<f64>().map_err(|_| wrong(part, "next_timer", &said, "seconds, or None"))?;
+    let value = plain_number(&said).ok_or_else(|| wrong(part, "next_timer", &said, "seconds, or None"))?;
     time_of(value).map(Some).ok_or_else(|| wrong(part, "next_timer", &said, "seconds of at least 0, or None"))
 }
 

@@ -13,7 +13,7 @@ use super::Maker;
 use super::answers::{timer, wrong};
 use super::bridge::Bridge;
 use super::patience::Patience;
-use super::values::{Context, Gone, LinkInfo, PyPacket, QueueContext, Ticket, seconds};
+use super::values::{Context, Gone, LinkInfo, PyPacket, QueueContext, Ticket, plain_number, seconds};
 
 /// A discipline behind the interpreter.
 pub(crate) struct CustomDiscipline {
@@ -61,8 +61,8 @@ impl CustomDiscipline {
             let given = call(py, part, &queue)?;
             let timer = if has_timer { timer(py, part)? } else { None };
             let ready = if has_ready { ready(py, part, now)? } else { None };
-            let mut done = queue.try_borrow_mut()?;
-            Ok((given, timer, ready, std::mem::take(&mut done.drops), std::mem::take(&mut done.marks)))
+            let (drops, marks) = queue.try_borrow_mut()?.end();
+            Ok((given, timer, ready, drops, marks))
         });
         let Some((given, timer, ready, drops, marks)) = answer else {
             self.fall_silent();
@@ -78,7 +78,7 @@ impl CustomDiscipline {
         for (serial, reason) in drops {
             match self.take(serial) {
                 Some(packet) => cx.drop(packet, reason),
-                None => self.accuse("dropped a packet that was not in the queue"),
+                None => self.accuse("dropped a packet that was not in the queue, or twice"),
             }
         }
         let taken = given.as_ref().map(|packet| self.take(packet.serial));
@@ -126,7 +126,7 @@ fn ready(py: Python<'_>, part: &Bound<'_, PyAny>, now: Time) -> PyResult<Option<
     if said.is_none() {
         return Ok(None);
     }
-    let value = said.extract::<f64>().ok().filter(|seconds| !seconds.is_nan());
+    let value = plain_number(&said).filter(|seconds| !seconds.is_nan());
     let value = value.ok_or_else(|| wrong(part, "next_ready", &said, "seconds, or None"))?;
     let time = super::values::time_of(value);
     time.map(Some).ok_or_else(|| wrong(part, "next_ready", &said, "seconds of at least 0, or None"))

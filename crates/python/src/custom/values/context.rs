@@ -41,9 +41,15 @@ impl Context {
     }
 
     fn stream(&mut self) -> PyResult<&mut Stream> {
-        let allowed = "a context is good for the call it was given to; keep what you need, not the context";
-        self.stream.as_mut().ok_or_else(|| PyRuntimeError::new_err(allowed))
+        self.stream.as_mut().ok_or_else(over)
     }
+}
+
+/// The error where a part uses a context after its call.
+pub(super) fn over() -> PyErr {
+    PyRuntimeError::new_err(
+        "a context is good for the call it was given to; keep what you need, not the context",
+    )
 }
 
 #[pymethods]

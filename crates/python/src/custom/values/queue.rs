@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use tailback_core::{BitRate, DropReason, Ecn, Kind, Packet, Time};
 
+use super::context::over;
 use super::{Context, codepoint, place, seconds};
 
 /// A packet in a queue.
@@ -88,13 +89,25 @@ pub(crate) struct QueueContext {
     common: Py<Context>,
     rate: BitRate,
     idle_since: Option<Time>,
-    pub(crate) drops: Vec<(u64, DropReason)>,
-    pub(crate) marks: Vec<(u64, Packet)>,
+    drops: Vec<(u64, DropReason)>,
+    marks: Vec<(u64, Packet)>,
+    /// Nobody reads what comes after its call.
+    is_over: bool,
 }
 
 impl QueueContext {
     pub(crate) fn new(common: Py<Context>, rate: BitRate, idle_since: Option<Time>) -> Self {
-        Self { common, rate, idle_since, drops: Vec::new(), marks: Vec::new() }
+        Self { common, rate, idle_since, drops: Vec::new(), marks: Vec::new(), is_over: false }
+    }
+
+    /// What was dropped and marked in the call, which is over.
+    pub(crate) fn end(&mut self) -> (Vec<(u64, DropReason)>, Vec<(u64, Packet)>) {
+        self.is_over = true;
+        (std::mem::take(&mut self.drops), std::mem::take(&mut self.marks))
+    }
+
+    fn check(&self) -> PyResult<()> {
+        if self.is_over { Err(over()) } else { Ok(()) }
     }
 }
 
@@ -112,18 +125,21 @@ impl QueueContext {
     }
     /// Drops a packet: because the buffer is full, or early.
     #[pyo3(signature = (packet, *, early=false))]
-    fn drop(&mut self, packet: &PyPacket, early: bool) {
+    fn drop(&mut self, packet: &PyPacket, early: bool) -> PyResult<()> {
+        self.check()?;
         self.drops.push((packet.serial, if early { DropReason::Early } else { DropReason::Overflow }));
+        Ok(())
     }
     /// Marks a packet with congestion experienced; false where it is not ECN-capable.
-    fn mark_ce(&mut self, packet: &PyPacket) -> bool {
+    fn mark_ce(&mut self, packet: &PyPacket) -> PyResult<bool> {
+        self.check()?;
         let capable = packet.packet.is_ecn_capable();
         if capable {
             let mut marked = packet.packet;
             marked.set_ecn(Ecn::Ce);
             self.marks.push((packet.serial, marked));
         }
-        capable
+        Ok(capable)
     }
     /// Uniform on [0, 1).
     fn uniform(&self, py: Python<'_>) -> PyResult<f64> {
