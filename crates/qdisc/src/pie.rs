@@ -257,7 +257,7 @@ impl Periodic for Pie {
         if let Some(ages) = &mut self.ages {
             match ages.oldest(backlog) {
                 Some(came) => {
-                    self.sampler.each(now, |at, times| law.update(at.since(came).as_secs_f64(), times))
+                    self.sampler.each(now, |at, times| law.update(at.since(came).as_secs_f64(), times));
                 }
                 None => self.sampler.hold(now, 0.0, |delay, times| law.update(delay, times)),
             }
