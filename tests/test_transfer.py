@@ -189,9 +189,17 @@ def test_a_full_disk_is_one_clear_error_at_both_ends(tmp_path: Path, home: dict[
     sent = receiver.send(home, film)
     status, _, err = receiver.end()
     assert (sent.returncode, status) == (1, 1)
-    assert "partial: File too large" in err
-    assert re.fullmatch(r"tailback: the receiver says: .*partial: File too large.*\n", sent.stderr), sent.stderr
+    went_on = "2097152 B of 6291456 B are there: the same commands go on from there"
+    why = rf".*partial: File too large \(os error 27\); {went_on}\n"
+    assert re.search(rf"tailback: {why}\Z", err), err
+    assert re.fullmatch(rf"tailback: the receiver says: {why}", sent.stderr), sent.stderr
     assert not (tmp_path / "in" / "film").exists()
+    # They do, where there is room by now.
+    receiver = Waiting(tmp_path / "in", home)
+    sent = receiver.send(home, film, "--json")
+    assert (sent.returncode, receiver.end()[0]) == (0, 0), sent.stderr
+    assert json.loads(sent.stdout)["resumed_bytes"] == 1 << 21
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
 
 
 def test_a_receiver_that_was_killed_is_missed(tmp_path: Path, home: dict[str, str], film: Path) -> None:

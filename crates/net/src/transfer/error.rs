@@ -21,6 +21,18 @@ pub enum TransferError {
         /// What the system says.
         source: io::Error,
     },
+    /// What arrives cannot be written: the disk is full, for example.
+    #[error("{}: {source}; {kept} of {total} are there: the same commands go on from there", path.display())]
+    Unwritten {
+        /// Where to.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+        /// How much the receiver has.
+        kept: Bytes,
+        /// Of how much.
+        total: Bytes,
+    },
     /// The file's name cannot be given to another host.
     #[error(
         "{} is not a name that can be given to another host; expected UTF-8 of at most 255 bytes without control characters and \

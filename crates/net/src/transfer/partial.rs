@@ -120,9 +120,10 @@ impl Partial {
             }
             let room = tailback_core::Bytes::new(room.unwrap_or_default());
             return Err(format!(
-                "{} needs {}, and there is room for {room}",
+                "{} needs {}{}, and there is room for {room}",
                 offer.name,
-                tailback_core::Bytes::new(size - have)
+                tailback_core::Bytes::new(size - have),
+                if have > 0 { " more" } else { "" }
             ));
         }
         let running = (have == 0).then(|| Context::new(&SHA256));
@@ -367,6 +368,23 @@ mod tests {
         drop(wanted);
         let error = thread.join().expect("no panic").expect_err("stopped");
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_refused_and_what_is_there_of_it_stays() {
+        let folder = Folder::new("room");
+        let small = offer("film", b"whole");
+        let huge = Offer { size: Bytes::new(1 << 60), ..small.clone() };
+        let said = refused(&folder, &huge, false);
+        assert!(said.starts_with("film needs ") && said.contains(" B, and there is room for "), "{said}");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left");
+        let mut partial = Partial::open(folder.path(), &small, false).expect("opened");
+        partial.append(b"who").expect("written");
+        let place = partial.path().to_owned();
+        drop(partial);
+        let said = refused(&folder, &huge, false);
+        assert!(said.contains(" B more, and there is room for "), "{said}");
+        assert_eq!(fs::read(place).expect("there"), b"who");
     }
 
     /// Not even where nothing is in it, which is no reason to keep a partial file.

@@ -1,6 +1,7 @@
 //! A session of a receiver: writes what arrives, says how it ended, and looks who else comes meanwhile. Sessions begin in
 //! `receive.rs`.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -112,7 +113,7 @@ impl<R: Endpoint> Session<R> {
             self.driver.turn(if checking.is_some() { SOON } else { TURN })?;
             let bytes = self.driver.read();
             if !bytes.is_empty() {
-                self.partial.append(&bytes).map_err(about(self.partial.path()))?;
+                self.partial.append(&bytes).map_err(|source| self.unwritten(source))?;
                 self.grown = clock.now();
             }
             if self.partial.is_complete() && checking.is_none() {
@@ -131,6 +132,16 @@ impl<R: Endpoint> Session<R> {
             if !watch(&self.seen(clock, phase)) {
                 return Err(TransferError::Stopped);
             }
+        }
+    }
+
+    /// What has arrived stays, so that it is worth making room for the rest.
+    fn unwritten(&self, source: io::Error) -> TransferError {
+        TransferError::Unwritten {
+            path: self.partial.path().to_owned(),
+            source,
+            kept: Bytes::new(self.partial.have()),
+            total: self.offer.size,
         }
     }
 
