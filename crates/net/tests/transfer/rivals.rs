@@ -16,7 +16,7 @@ use crate::waiting::{Places, SIZE, config, sent, waiting};
 /// file.
 #[test]
 fn the_second_of_two_senders_is_told_that_another_transfer_is_under_way() {
-    let alike: &[u8] = &[7; SIZE / 2];
+    let alike = &vec![7; SIZE / 2][..];
     thread::scope(|scope| {
         for (is_one_user, name, bytes) in [
             (true, "other", Some(&alike[..1000])),
