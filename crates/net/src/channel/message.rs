@@ -72,6 +72,15 @@ impl Message {
 mod tests {
     use super::*;
 
+    /// No part of a character is sent: it would be read as another one.
+    #[test]
+    fn long_words_are_cut_between_characters() {
+        let mut bytes = Vec::new();
+        Message::Verdict(Err(format!("a{}", "ä".repeat(600)))).write(&mut bytes);
+        let Some(Message::Verdict(Err(why))) = Message::read(&bytes) else { panic!("{bytes:?}") };
+        assert!(why.len() == LONGEST - 1 && why.ends_with('ä'), "{why}");
+    }
+
     #[test]
     fn a_peers_words_can_be_shown() {
         let mut bytes = Vec::new();

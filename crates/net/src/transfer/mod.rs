@@ -29,7 +29,7 @@ use crate::secure::envelope;
 pub use config::SendConfig;
 pub use error::{TransferError, Tried};
 pub use hash::{Hash, hash_of};
-pub use offer::{LONGEST_NAME, Offer};
+pub use offer::{LONGEST_NAME, Offer, read_answer, write_answer};
 pub use partial::Partial;
 pub use receive::{ReceiveConfig, Word, receive};
 pub use receiving::Received;

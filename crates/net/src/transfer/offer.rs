@@ -60,7 +60,7 @@ pub(super) fn is_bare(name: &str) -> bool {
 }
 
 /// What a receiver answers: how much it has, or why it does not want the file.
-pub(super) fn write_answer(answer: &Result<u64, String>) -> Vec<u8> {
+pub fn write_answer(answer: &Result<u64, String>) -> Vec<u8> {
     match answer {
         Ok(have) => [&[0][..], &have.to_be_bytes()].concat(),
         Err(why) => {
@@ -74,7 +74,7 @@ pub(super) fn write_answer(answer: &Result<u64, String>) -> Vec<u8> {
 }
 
 /// The answer in these bytes, of which a refusal can be shown as it is; `None` where there is none.
-pub(super) fn read_answer(bytes: &[u8]) -> Option<Result<u64, String>> {
+pub fn read_answer(bytes: &[u8]) -> Option<Result<u64, String>> {
     match bytes.split_first()? {
         (0, have) => have.try_into().ok().map(|have| Ok(u64::from_be_bytes(have))),
         (1, why) => Some(Err(shown(&String::from_utf8_lossy(why)))),
