@@ -17,6 +17,7 @@ mod lab;
 mod marks;
 mod memory;
 mod monaco;
+mod offered;
 mod properties;
 mod runs;
 mod topology;
