@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import tailback as tb
@@ -36,6 +38,12 @@ def test_runs_of_two_sweeps_count_once(mixed: tb.Scenario, small: tb.Runs, tmp_p
     assert loaded.table.equals(both.table)
 
 
+def test_sweeps_that_begin_with_different_seeds_are_one(mixed: tb.Scenario, small: tb.Runs) -> None:
+    again = mixed.replace(name="again")
+    more = again.sweep(buffer=["10 packets", "20 packets"], seed=4, seeds=2, jobs=1, cache=False)
+    assert tb.concat([small, more]).intervals("goodput")["runs"].to_list() == [5, 5]
+
+
 def test_named_sweeps_are_told_apart_by_an_axis(mixed: tb.Scenario, small: tb.Runs) -> None:
     far = mixed.replace(delay="50 ms").sweep(buffer=["10 packets", "20 packets"], seeds=3, jobs=1, cache=False)
     both = tb.concat({"near": small, "far": far}, axis="path")
@@ -50,9 +58,13 @@ def test_what_cannot_be_one_sweep_is_told(mixed: tb.Scenario, small: tb.Runs) ->
     other = mixed.sweep(scheme=["reno"], seeds=3, jobs=1, cache=False)
     with pytest.raises(tb.ArgumentError, match="is over scheme; expected buffer, the fields of the first"):
         tb.concat([small, other])
-    far = mixed.replace(delay="50 ms").sweep(buffer=["10 packets"], seeds=3, jobs=1, cache=False)
+    for seeds in (3, [7, 8]):  # With other seeds, nothing but the scenario tells them apart.
+        far = mixed.replace(delay="50 ms").sweep(buffer=["10 packets"], seeds=seeds, jobs=1, cache=False)
+        with pytest.raises(tb.ArgumentError, match=r"two have different scenarios for buffer='10 packets'; .*'before'"):
+            tb.concat([small, far])
+    changed = dataclasses.replace(small, table=small.table.with_columns(hash=pl.lit("of another build")))
     with pytest.raises(tb.ArgumentError, match="seed 1 came out differently"):
-        tb.concat([small, far])
+        tb.concat([small, changed])
     nothing: list[Any] = [[], [3], {}]
     for sweeps in nothing:
         with pytest.raises(tb.ArgumentError, match="a list of sweeps"):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from tailback import _core
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
 from tailback.sweeps.design import Variant, label
 from tailback.sweeps.runs import Runs
+
+if TYPE_CHECKING:
+    from tailback.scenario import Scenario
+
+_ALLOWED: Final = "sweeps of the same scenario, or names: tb.concat({'before': first, 'after': second})"
 
 
 @checked_call
@@ -63,6 +70,7 @@ def _joined(sweeps: Sequence[Runs]) -> Runs:
             if key not in numbers:
                 numbers[key] = len(variants)
                 variants.append(variant)
+            _expect_same(variants[numbers[key]], variant)
             new.append(numbers[key])
         for name, tables in parts.items():
             table = getattr(runs, name)
@@ -74,6 +82,23 @@ def _joined(sweeps: Sequence[Runs]) -> Runs:
     return Runs(variants=variants, table=table, flows=flows, links=links, versions=versions)
 
 
+def _expect_same(one: Variant, other: Variant) -> None:
+    """Complains where values of the swept fields are the same and the rest of the scenario is not: runs of both would be averaged.
+
+    Raises:
+        ArgumentError: with the values.
+    """
+    if one.scenario is None or other.scenario is None or _outcome(one.scenario) == _outcome(other.scenario):
+        return
+    said = ", ".join(f"{name}={value!r}" for name, value in other.labels.items()) or "no swept field"
+    raise ArgumentError(f"sweeps: two have different scenarios for {said}; expected {_ALLOWED}")
+
+
+def _outcome(scenario: Scenario) -> str:
+    """What is the same where runs with the same seed are: its own seed is only a default, and names decide nothing."""
+    return _core.scenario_hash(scenario.replace(seed=0, name="", description="").to_json())
+
+
 def _once(table: pl.DataFrame, keys: list[str], outcome: list[str]) -> pl.DataFrame:
     """Each run once.
 
@@ -83,6 +108,5 @@ def _once(table: pl.DataFrame, keys: list[str], outcome: list[str]) -> pl.DataFr
     table = table.unique([*keys, *outcome], maintain_order=True, keep="first")
     twice = table.filter(pl.struct(keys).is_duplicated())
     if twice.height:
-        allowed = "sweeps of the same scenario, or names: tb.concat({'before': first, 'after': second})"
-        raise ArgumentError(f"sweeps: seed {twice['seed'][0]} came out differently in two of them; expected {allowed}")
+        raise ArgumentError(f"sweeps: seed {twice['seed'][0]} came out differently in two of them; expected {_ALLOWED}")
     return table
