@@ -109,7 +109,7 @@ def test_a_variation_is_that_of_two_intervals_at_least(result: tb.Result) -> Non
     """Half of an odd number of bins is no whole number of bins, and may be rounded up."""
     made = made_up(result, {"a": [1e6, 3e6, 1e6]})
     half = 1.5 * result.bin
-    with pytest.raises(ValueError, match="scale: .* is not allowed; expected seconds, from the bin, 0.1, to .*, 0.1"):
+    with pytest.raises(ValueError, match=r"scale: .* is not allowed; expected seconds, from the bin, 0.1, to .*, 0.1"):
         metrics.coefficient_of_variation(made, "a", half)
     assert dynamics.variation(made, "a", [result.bin, half])["scale"].to_list() == [result.bin]
 
