@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, sampled_blocks, scales, spread
+from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, of_noise, sampled_blocks, scales, spread
 from tailback.calls import checked_call
 from tailback.errors import refused
 
@@ -36,15 +36,15 @@ def dfa(
     if not 1 <= order <= 3:
         raise refused("order", order, "1 to 3")
     values = checked(series)
-    lengths = scales(max(shortest, 2 * order + 4), longest or values.size // 10, per_octave=2)
+    lengths = scales(max(shortest, 2 * order + 4), longest or values.size // 10, values.size, per_octave=2)
     profile = np.cumsum(values - values.mean())
     fluctuations = np.array([_fluctuation(profile, int(length), order) for length in lengths])
     x = np.log(lengths.astype(np.float64))
     slope, intercept = line(x, np.log(fluctuations))
 
     def again(noise: Floats) -> float:
-        most = min(int(lengths[-1]), noise.size // 10)
-        return dfa(noise, order=order, shortest=shortest, longest=most, interval=False).hurst
+        least, most = of_noise(shortest, int(lengths[-1]), values.size, noise.size)
+        return dfa(noise, order=order, shortest=least, longest=most, interval=False).hurst
 
     return Estimate(
         method="DFA" if order == 1 else f"DFA, order {order}",

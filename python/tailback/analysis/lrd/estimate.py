@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 LEAST = 256
 """Samples: below this no estimator says anything."""
+_FEWEST = 10
+"""Samples of a block in the noise of :func:`spread`: in shorter ones H does not show."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +78,31 @@ def checked(series: ArrayLike, least: int = LEAST) -> Floats:
     return values
 
 
-def scales(shortest: int, longest: int, per_octave: int = 3) -> NDArray[np.int64]:
-    """Whole block lengths from ``shortest`` to ``longest``, evenly spread over logarithms.
+def scales(shortest: int, longest: int, samples: int, per_octave: int = 3) -> NDArray[np.int64]:
+    """Whole block lengths from ``shortest`` to ``longest``, evenly spread over logarithms, in a series of so many samples.
 
     Raises:
-        ArgumentError: where fewer than three fit.
+        ArgumentError: where fewer than three fit, or the longest has no two blocks.
     """
+    if longest > samples // 2:
+        raise ArgumentError(f"longest: {longest} samples are not allowed; expected half of the {samples} at most")
     if shortest < 1 or longest < 4 * shortest:
         raise ArgumentError(
             f"scales: from {shortest} to {longest} samples are not allowed; expected two octaves or more"
         )
     count = math.floor(per_octave * math.log2(longest / shortest)) + 1
     return np.unique(np.round(shortest * 2.0 ** (np.arange(count) / per_octave)).astype(np.int64))
+
+
+def of_noise(shortest: int, longest: int, samples: int, noise: int) -> tuple[int, int]:
+    """The scales to look at in noise that stands for a series of so many ``samples`` (:func:`spread`): the same as there, as far
+    as a tenth of the noise; or, where that leaves no two octaves, as many times shorter as the noise is. Fractional Gaussian
+    noise is self-similar, so both say the same."""
+    room = noise // 10
+    if 4 * shortest <= room:
+        return shortest, min(longest, room)
+    low = max(shortest * noise // samples, _FEWEST)
+    return low, max(longest * noise // samples, 4 * low)
 
 
 def line(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[float, float]:

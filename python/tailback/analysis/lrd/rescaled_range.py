@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, sampled_blocks, scales, spread
+from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, of_noise, sampled_blocks, scales, spread
 from tailback.calls import checked_call
 
 _MOST = 1 << 19
@@ -41,7 +41,7 @@ def rescaled_range(
         ArgumentError: for a series that is too short, constant or not finite, or fewer than two octaves of blocks.
     """
     values = checked(series)
-    lengths = scales(shortest, longest or values.size // 10, per_octave=2)
+    lengths = scales(shortest, longest or values.size // 10, values.size, per_octave=2)
     ranges = np.array([_mean_ratio(values, int(length)) for length in lengths])
     x, y = np.log(lengths.astype(np.float64)), np.log(ranges)
     slope, intercept = line(x, y)
@@ -50,8 +50,8 @@ def rescaled_range(
         hurst = 0.5 + line(x, y - np.log(expected_white(lengths)))[0]
 
     def again(noise: Floats) -> float:
-        most = min(int(lengths[-1]), noise.size // 10)
-        return rescaled_range(noise, shortest=shortest, longest=most, corrected=corrected, interval=False).hurst
+        least, most = of_noise(shortest, int(lengths[-1]), values.size, noise.size)
+        return rescaled_range(noise, shortest=least, longest=most, corrected=corrected, interval=False).hurst
 
     return Estimate(
         method="R/S, corrected" if corrected else "R/S",

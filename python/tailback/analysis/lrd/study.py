@@ -113,8 +113,9 @@ def study(
 
     Args:
         trace: the volumes.
-        shortest: seconds of the finest scale that estimates in time rest on. By default 16 bins, or 1 s where a hundredth of
-            the trace is longer than that: below, round trips and windows shape traffic, not sources.
+        shortest: seconds of the finest scale that estimates in time rest on. By default 1 s (16 bins at least) where
+            the trace has 1000 s or more: below, round trips and windows shape traffic, not sources. In a shorter one, 16 bins,
+            or a 256th of the trace where that is less.
         longest: seconds of the coarsest; each estimator's own by default.
         time: T1 = T2 of the table of levels, in seconds.
         times: the time scales of entropy and predictability; by default 16 up to a hundredth of the trace.

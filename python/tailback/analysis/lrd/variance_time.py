@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, scales, spread
+from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, of_noise, scales, spread
 from tailback.calls import checked_call
 
 
@@ -36,7 +36,7 @@ def variance_time(
         ArgumentError: for a series that is too short, constant or not finite, or fewer than two octaves of blocks.
     """
     values = checked(series)
-    lengths = scales(shortest, longest or max(values.size // 50, 4 * shortest))
+    lengths = scales(shortest, longest or max(values.size // 50, 4 * shortest), values.size)
     sums = np.concatenate([[0.0], np.cumsum(values - values.mean())])
     variances = np.array([_variance(sums, int(length)) for length in lengths])
     x = np.log(lengths.astype(np.float64))
@@ -48,8 +48,9 @@ def variance_time(
     hurst = 1.0 + 0.5 * slope
 
     def again(noise: Floats) -> float:
-        most = max(min(int(lengths[-1]), noise.size // 50), 4 * shortest)
-        return variance_time(noise, shortest=shortest, longest=most, corrected=corrected, interval=False).hurst
+        least, most = of_noise(shortest, int(lengths[-1]), values.size, noise.size)
+        most = max(min(most, noise.size // 50), 4 * least)
+        return variance_time(noise, shortest=least, longest=most, corrected=corrected, interval=False).hurst
 
     return Estimate(
         method="variance-time" if corrected else "variance-time, uncorrected",
