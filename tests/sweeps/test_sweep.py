@@ -430,3 +430,15 @@ def test_a_full_cache_names_what_the_command_line_has(base: tb.Scenario, tmp_pat
     (tmp_path / "no-folder").symlink_to("/proc/nowhere")
     with pytest.raises(tb.StorageError, match=r"TAILBACK_CACHE names another folder, and --no-cache keeps no runs"):
         base.sweep(seeds=1, jobs=1, cache=tmp_path / "no-folder")
+
+
+def test_fields_that_change_together_have_no_paired_differences(tmp_path: Path) -> None:
+    base = tb.dumbbell(rate="8 Mbit/s", delay="20 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    points = [{"scheme": "reno", "rate": "2 Mbit/s"}, {"scheme": "cubic", "rate": "4 Mbit/s"}]
+    runs = base.sweep(points=points, seeds=2, jobs=1, cache=False)
+    with pytest.raises(
+        tb.ArgumentError, match=r"axis: 'scheme' is not allowed; expected an axis .*; here rate changes with it$"
+    ):
+        runs.compare("scheme")
+    assert "Paired differences" not in runs.report(tmp_path / "page").read_text(encoding="utf-8")
+    assert runs.select(scheme="reno").compare("scheme").is_empty(), "nothing to compare is nothing wrong"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tailback.cells import cell
+from tailback.errors import ArgumentError
 from tailback.plot.style import save
 from tailback.report.again import result_command, run_command
 from tailback.report.drawn import Cells, Drawn, figures_of_result, figures_of_sweep
@@ -183,8 +184,11 @@ def _tables(runs: Runs, data: Sequence[str]) -> list[dict[str, Any]]:
         keys = runs.keys("group")
         found.append(_interval_table("groups", "Groups of flows", about_group, by_group, scales, keys=keys))
     if "scheme" in runs.axes and runs.table["scheme"].n_unique() > 1:
-        differences = runs.compare("scheme").with_columns(mean="difference")
-        if differences.height:
+        try:
+            differences = runs.compare("scheme").with_columns(mean="difference")
+        except ArgumentError:  # Schemes that change together with other fields have no pairs.
+            pass
+        else:
             about = f"Paired differences from {differences['baseline'][0]}, seed by seed."
             found.append(
                 _interval_table("differences", "Differences", about, differences, scales, keys=runs.axes, signed=True)

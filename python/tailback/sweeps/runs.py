@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from tailback.calls import checked_methods
-from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, unknown
+from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, refused, unknown
 from tailback.results.files import path_of
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
@@ -154,6 +154,8 @@ class Runs(Tabular):
 
         Raises:
             KeyError: for an axis, value or metric that is not there.
+            ArgumentError: where no two runs of a seed differ in this axis alone, as with ``points``, whose fields change
+                together.
         """
         by = "group" if axis == "group" else by
         samples, keys = self._samples(by), self.keys(by)
@@ -161,7 +163,14 @@ class Runs(Tabular):
             raise unknown("axis", axis, [*keys, "group"])
         chosen = self._chosen(metrics, by)
         base = samples[axis][0] if baseline is None else label(baseline)
-        return statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
+        found = statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
+        if found.is_empty() and samples[axis].n_unique() > 1:
+            others = ", ".join(name for name in keys if name != axis and samples[name].n_unique() > 1) or "the seed"
+            allowed = (
+                f"an axis of which two values have runs that differ in nothing else; here {others} changes with it"
+            )
+            raise refused("axis", axis, allowed)
+        return found
 
     def keys(self, by: str = "variant") -> list[str]:
         """The columns that tell the rows of a summary apart."""
