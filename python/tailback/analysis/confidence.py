@@ -43,8 +43,8 @@ class Interval:
 
 
 @lru_cache(maxsize=256)
-def student_t(freedom: int, level: float) -> float:
-    """The two-sided quantile of Student's t distribution."""
+def student_t(freedom: float, level: float) -> float:
+    """The two-sided quantile of Student's t distribution, of whole degrees of freedom or not."""
     from scipy.special import stdtrit  # scipy.stats would take a second to import
 
     return float(stdtrit(freedom, 0.5 + level / 2.0))
@@ -119,13 +119,7 @@ def difference_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95
         return Interval(a.mean - b.mean, 0.0, level, int(sizes.sum()))
     # By parts of the whole, whose squares do not vanish or overflow whatever the unit.
     freedom = 1.0 / float(((errors / total) ** 2 / (sizes - 1)).sum())
-    return Interval(a.mean - b.mean, _quantile(freedom, level) * math.sqrt(total), level, int(sizes.sum()))
-
-
-def _quantile(freedom: float, level: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.5 + level / 2.0))
+    return Interval(a.mean - b.mean, student_t(freedom, level) * math.sqrt(total), level, int(sizes.sum()))
 
 
 @checked_call
