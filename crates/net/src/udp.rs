@@ -63,7 +63,7 @@ pub struct Driver<E, P, C> {
     clock: Clock,
     unanswered: Unanswered,
     margin: Span,
-    trouble: Option<Errno>,
+    trouble: Option<(Errno, Time)>,
     buffer: Box<[u8]>,
     counters: EdgeCounters,
 }
@@ -124,8 +124,9 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         self.unanswered
     }
 
-    /// What the network said of datagrams since the peer was last heard, if anything: that nobody listens there, for example.
-    pub fn trouble(&self) -> Option<Errno> {
+    /// What the network last said of datagrams since the peer was last heard, if anything, and when: that nobody listens there, for
+    /// example.
+    pub fn trouble(&self) -> Option<(Errno, Time)> {
         self.trouble
     }
 
@@ -176,7 +177,7 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
                 Ok(arrived) => arrived,
                 Err(error) if is_momentary(&error) || is_too_long(&error) => {
                     if error.kind() != io::ErrorKind::WouldBlock {
-                        self.trouble = Errno::from_io_error(&error);
+                        self.trouble = Errno::from_io_error(&error).map(|errno| (errno, self.clock.now()));
                     }
                     return Ok(());
                 }

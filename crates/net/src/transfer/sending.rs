@@ -30,6 +30,8 @@ const AHEAD: usize = 4 << 20;
 const CHUNK: usize = 256 << 10;
 /// After so long a silence, and as often, another socket is tried: the host may have another address now.
 const REBIND: Span = Span::from_secs(2);
+/// What the network said before is not so any more: with signs of life twice a second, it says again what still is.
+const NEWS: Span = Span::from_secs(3);
 
 /// Where a session leads.
 #[derive(Clone, Debug)]
@@ -250,7 +252,10 @@ impl<'a> Sending<'a> {
         done: u64,
     ) -> Result<(), TransferError> {
         let now = self.clock.now();
-        let hint = driver.trouble().and_then(hint_of);
+        let hint = driver
+            .trouble()
+            .filter(|(_, said)| now.since(*said) < NEWS)
+            .and_then(|(errno, _)| hint_of(errno));
         let unanswered = driver.unanswered();
         let channel = driver.channel_mut();
         let heard = channel.heard();

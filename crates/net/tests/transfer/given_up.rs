@@ -8,6 +8,7 @@ use tailback_net::Clock;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{Phase, ReceiveConfig, Seen, SendConfig, send};
 
+use crate::accepting::accepting;
 use crate::ends;
 use crate::relay::{NARROW, Relay, Treatment};
 use crate::waiting::{LONG, Places, SIZE, config, sent, waiting};
@@ -86,6 +87,36 @@ fn silence_ends_both_within_their_patience() {
     );
     let error = receiver.end().expect_err("silence").to_string();
     assert!(error.starts_with("the sender has said nothing for 600 ms"), "{error}");
+}
+
+/// A receiver that was started again knows nothing of the session. That nobody listens there was so for a moment only.
+#[test]
+fn what_the_network_said_before_is_no_reason() {
+    thread::scope(|scope| {
+        for (is_started_again, hint) in [(true, ""), (false, " (nobody listens there)")] {
+            scope.spawn(move || {
+                let folder = Places::new(&format!("again-{is_started_again}"));
+                let file = folder.file(SIZE);
+                // Where no other test takes the port meanwhile.
+                let socket = UdpSocket::bind("127.0.0.77:0").expect("a socket");
+                let address = socket.local_addr().expect("bound");
+                let pair = KeyPair::generate().expect("random numbers");
+                let keys = Some((pair.clone(), Invitation::of(&pair)));
+                let receiver = thread::spawn(move || {
+                    drop(accepting(socket, &pair, Clock::start()));
+                    thread::sleep(std::time::Duration::from_millis(700));
+                    is_started_again.then(|| UdpSocket::bind(address).expect("free again"))
+                });
+                let patience = Span::from_secs(5);
+                let packet = Bytes::new(1500);
+                let sending = SendConfig { file, peers: vec![address], keys, patience, packet, longer: LONG };
+                let error = sent(&sending, "cubic").expect_err("nobody").to_string();
+                drop(receiver.join().expect("no panic"));
+                let said = format!("the receiver has said nothing for 5 s{hint}; 0 B of 1500 kB are there");
+                assert!(error.starts_with(&said), "{error}");
+            });
+        }
+    });
 }
 
 #[test]
