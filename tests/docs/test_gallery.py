@@ -46,3 +46,15 @@ def test_script_runs_and_draws(
     assert f"({example.name}.svg)" in page
     assert "import tailback as tb" in page
     assert len(example.code.splitlines()) <= 45
+
+
+def test_scales_of_colours_are_not_turned_round_on_dark_pages() -> None:
+    """There the style inverts figures: light would mean small where the text and the page in daylight say large."""
+    style = (Path(gallery_pages.__file__).resolve().parents[1] / "_static" / "pages.css").read_text(encoding="utf-8")
+    kept = next(line for line in style.splitlines() if "filter: none !important" in line and "@media" not in line)
+    scaled = [
+        path for path in SCRIPTS if any(word in path.read_text(encoding="utf-8") for word in (".heatmap(", ".phase("))
+    ]
+    assert scaled
+    for script in scaled:
+        assert f'/{script.stem[3:]}.svg"' in kept
