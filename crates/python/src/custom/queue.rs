@@ -61,8 +61,9 @@ impl CustomDiscipline {
             let given = call(py, part, &queue)?;
             let timer = if has_timer { timer(py, part)? } else { None };
             let ready = if has_ready { ready(py, part, now)? } else { None };
-            let (drops, marks) = queue.try_borrow_mut()?.end();
-            Ok((given, timer, ready, drops, marks))
+            let mut done = queue.try_borrow_mut()?;
+            done.end();
+            Ok((given, timer, ready, std::mem::take(&mut done.drops), std::mem::take(&mut done.marks)))
         });
         let Some((given, timer, ready, drops, marks)) = answer else {
             self.fall_silent();

@@ -89,8 +89,8 @@ pub(crate) struct QueueContext {
     common: Py<Context>,
     rate: BitRate,
     idle_since: Option<Time>,
-    drops: Vec<(u64, DropReason)>,
-    marks: Vec<(u64, Packet)>,
+    pub(crate) drops: Vec<(u64, DropReason)>,
+    pub(crate) marks: Vec<(u64, Packet)>,
     /// Nobody reads what comes after its call.
     is_over: bool,
 }
@@ -100,10 +100,9 @@ impl QueueContext {
         Self { common, rate, idle_since, drops: Vec::new(), marks: Vec::new(), is_over: false }
     }
 
-    /// What was dropped and marked in the call, which is over.
-    pub(crate) fn end(&mut self) -> (Vec<(u64, DropReason)>, Vec<(u64, Packet)>) {
+    /// Its call is over.
+    pub(crate) const fn end(&mut self) {
         self.is_over = true;
-        (std::mem::take(&mut self.drops), std::mem::take(&mut self.marks))
     }
 
     fn check(&self) -> PyResult<()> {
