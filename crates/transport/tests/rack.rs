@@ -324,6 +324,32 @@ fn a_spurious_timeout_is_taken_back() {
     }
 }
 
+/// An acknowledgement that proves a time-out to have been for nothing shows as well as any other what is lost (§6.2), though none
+/// comes behind it: three ranges at once, two by the reordering timer. The controller hears of both, in this order.
+#[test]
+fn what_proves_a_timeout_spurious_shows_losses_too() {
+    for (highest, repaired) in [(5, 510), (4, 535)] {
+        let rack = RackConfig { tail_loss_probe: false, ..RackConfig::default() };
+        let config = StreamConfig { spurious: SpuriousDetection::Eifel, ..with(rack) };
+        let controller = Scripted { on_timeout: Some(1000), ..Scripted::window(20) };
+        let test = measured(config, controller, &[]);
+        let mut test = test.ack_script(|_, _, _| Fate::Drop);
+        write(&mut test, 5);
+        // The retransmission timer expires at 500 ms. What arrived until then is told late, and only once.
+        let mut test = test.run(Span::from_millis(305));
+        test.now = millis(510);
+        let mut blocks = AckBlocks { count: 1, echo: Some(millis(200)), ..AckBlocks::default() };
+        blocks.blocks[0] = SeqRange { start: 3, end: highest + 1 };
+        test.forge(Packet::new(Kind::Ack, FLOW, 2, Bytes::new(48)), Some(Annex::Blocks(blocks)));
+        let test = test.run(Span::from_millis(50));
+        let again = test.departures.iter().filter(|one| one.packet.is_retransmitted());
+        let again: Vec<(Time, u64)> = again.map(|one| (one.at, one.packet.number)).collect();
+        assert_eq!(again, [(millis(500), 1), (millis(repaired), 2)]);
+        let (timeout, loss) = (CongestionEvent::Timeout { consecutive: 1 }, CongestionEvent::Loss);
+        assert_eq!(events(&test), [timeout, CongestionEvent::Spurious, loss]);
+    }
+}
+
 #[test]
 fn without_ranges_it_is_refused() {
     let refused = |config: StreamConfig| {

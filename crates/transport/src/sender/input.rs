@@ -40,6 +40,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
             && self.steering.window_is_one();
         self.tell(now, &outcome, cx);
         self.recovery.portion(self.steering.window, &outcome, self.config.segment_size.get());
+        if outcome.event == Some(CongestionEvent::Spurious)
+            && let Some(found) = self.recovery.find_after_taking_back(now, &self.config)
+        {
+            self.on_losses_found(now, &found, cx);
+        }
         if at_one && self.recovery.fall_silent(now, &self.config) {
             self.steering.fall_silent();
         }

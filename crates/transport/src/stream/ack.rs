@@ -27,8 +27,6 @@ pub(super) struct Samples {
     /// Something was sent more than once: which transmission is acknowledged is not known (Karn).
     pub(super) ambiguous: bool,
     pub(super) any: bool,
-    /// The newest of what was told acknowledged before, and was sent again since.
-    told: Option<Sending>,
 }
 
 impl LossRecovery {
@@ -59,8 +57,7 @@ impl LossRecovery {
         let is_by_time = self.own.is_some() && self.rack().is_some();
         let mut event = match self.mode {
             _ if is_by_time => {
-                let told = samples.told;
-                let heard = Heard { advanced, found, sample: rtt, told, spurious };
+                let heard = Heard { advanced, found, sample: rtt, spurious };
                 self.recover_by_time(now, ack, heard, config)
             }
             _ if spurious.is_some() => spurious,
@@ -136,7 +133,7 @@ impl LossRecovery {
         if record.was_told() {
             samples.ambiguous = true;
             if record.in_network() > 0 {
-                samples.told = samples.told.max(Some(Sending { at: record.sent_at(), number }));
+                self.note_told_again(Sending { at: record.sent_at(), number });
             }
             return;
         }

@@ -13,13 +13,13 @@
 //! * The reordering timer stands in for the retransmission timer, which goes on unseen. It begins anew when losses are found.
 //! * An acknowledgement that tells of nothing new leaves the timer of a probe as it was.
 //! * An episode begins where anything lost waits for its repair, whether the controller heard of it or not.
-//! * An acknowledgement that proves an episode to have been for nothing finds no losses, and sets no reordering timer; the text
-//!   (§6.2) has every acknowledgement do so. The next one does.
+//! * An acknowledgement that proves an episode to have been for nothing finds losses like any other. The controller hears of them
+//!   by itself, after it has taken the episode back. That one is no recovery that ends (§6.2 step 4), as in Linux.
 //! * F-RTO holds retransmissions back until it has judged, as in Linux; the loss of what left after the time-out ends it.
 
 use tailback_core::{CongestionEvent, Recovery, RttSample, Span, Time};
 
-use super::rack::{Alarm, Sending, rack_of};
+use super::rack::{Alarm, rack_of};
 use super::spurious::Doubt;
 use super::{Ack, LossRecovery, Outcome};
 use crate::config::StreamConfig;
@@ -32,8 +32,6 @@ pub(super) struct Heard {
     /// Whether ranges told of something new.
     pub(super) found: bool,
     pub(super) sample: Option<RttSample>,
-    /// The newest of what was told acknowledged before.
-    pub(super) told: Option<Sending>,
     /// Whether the last loss or time-out proved to be none.
     pub(super) spurious: Option<CongestionEvent>,
 }
@@ -49,27 +47,27 @@ impl LossRecovery {
         config: &StreamConfig,
     ) -> Option<CongestionEvent> {
         let settings = config.rack()?;
-        let Heard { advanced, found, sample, told, spurious } = heard;
+        let Heard { advanced, found, sample, spurious } = heard;
         let was_probing = self.is_probing();
         self.silence_alarm();
         if advanced > 0 || found {
             self.cancel_probe();
         }
-        if advanced == 0 && found {
+        if advanced == 0 && found && spurious.is_none() {
             self.dup_acks += 1;
         }
-        self.learn_of_arrivals(now, ack, told, sample, settings);
+        self.learn_of_arrivals(now, ack, sample, settings);
         let has_repaired = self.hear_of_probe(ack, advanced);
         if let Some(rack) = rack_of(&mut self.own) {
             rack.wait = Span::ZERO;
             rack.probe_at = rack.probe_at.filter(|_| advanced == 0 && !was_probing);
         }
-        if spurious.is_some() {
-            return spurious;
-        }
         let is_over = self.state != Recovery::Open && self.ring.first() >= self.recover;
         let end = if is_over { self.end_episode() } else { None };
         self.adapt_reordering_window(ack.arrived_twice().is_some(), is_over, config);
+        if spurious.is_some() {
+            return spurious;
+        }
         self.detect_losses(now);
         let mut event = self.answer_losses(now, config);
         if has_repaired && self.state == Recovery::Open {
@@ -234,14 +232,28 @@ impl LossRecovery {
                 None
             }
             Alarm::Reordering => {
-                self.clear_lists();
-                let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
                 self.adapt_reordering_window(false, false, config);
-                self.detect_losses(now);
-                let event = self.answer_losses(now, config);
-                self.choose_timer(now, 0, config);
-                (!self.lost.is_empty()).then(|| Outcome { outstanding, event, ..Outcome::default() })
+                self.find_losses(now, config)
             }
         }
+    }
+
+    /// What the last acknowledgement shows to be lost, where that has proven an episode to have been for nothing and the controller
+    /// has heard of this.
+    #[cold]
+    pub(crate) fn find_after_taking_back(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
+        self.rack()?;
+        self.silence_alarm();
+        self.find_losses(now, config)
+    }
+
+    /// Finds what is lost by now, and sets a timer for the rest; what was found, if anything.
+    fn find_losses(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
+        self.clear_lists();
+        let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
+        self.detect_losses(now);
+        let event = self.answer_losses(now, config);
+        self.choose_timer(now, 0, config);
+        (!self.lost.is_empty()).then(|| Outcome { outstanding, event, ..Outcome::default() })
     }
 }

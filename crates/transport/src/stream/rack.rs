@@ -65,6 +65,9 @@ pub(super) struct Rack {
     persist: u32,
     /// `RACK.dsack_round`.
     dsack_round: Option<u64>,
+    /// What the acknowledgement at hand says to have arrived that was told before the scoreboard was forgotten, and was sent again
+    /// since.
+    told_again: Vec<Sending>,
     /// No segment below that was sent once waits to be judged.
     unjudged: u64,
     pub(super) under_way: UnderWay,
@@ -218,12 +221,19 @@ impl LossRecovery {
         self.own.as_deref()?.ranges()?.rack.as_deref()
     }
 
-    /// Steps 1 to 3. `told` is what was acknowledged before the scoreboard was forgotten, and is so again.
+    /// Something is acknowledged that was so before the scoreboard was forgotten, and was sent again since.
+    #[cold]
+    pub(super) fn note_told_again(&mut self, sending: Sending) {
+        if let Some(rack) = rack_of(&mut self.own) {
+            rack.told_again.push(sending);
+        }
+    }
+
+    /// Steps 1 to 3.
     pub(super) fn learn_of_arrivals(
         &mut self,
         now: Time,
         ack: &Ack<'_>,
-        told: Option<Sending>,
         sample: Option<RttSample>,
         settings: &RackConfig,
     ) {
@@ -235,7 +245,8 @@ impl LossRecovery {
             let sending = Sending { at: one.sent_at, number: one.number };
             (sending, one.retransmitted)
         });
-        let all = known.chain(told.map(|sending| (sending, true)));
+        let told_again = std::mem::take(&mut rack.told_again);
+        let all = known.chain(told_again.into_iter().map(|sending| (sending, true)));
         let sure = all.filter(|(one, again)| rack.is_sure(now, one.at, *again, ack.echo));
         if let Some((latest, _)) = sure.max() {
             rack.advance(now, latest);

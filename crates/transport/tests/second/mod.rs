@@ -113,6 +113,10 @@ pub struct Told {
 /// A second writing of a sender.
 pub trait Second {
     fn acknowledge(&mut self, now: u64, ack: &Acknowledgement) -> Option<Told>;
+    /// What else the last acknowledgement means, where the law hears of that by itself.
+    fn behind(&mut self) -> Option<Told> {
+        None
+    }
     fn expire(&mut self, now: u64) -> Option<Told>;
     /// The law has heard of all that it was told, and has chosen a window.
     fn heard(&mut self, _window: u64) {}
@@ -254,6 +258,15 @@ proptest! {
     fn where_losses_are_found_by_time(
         options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
     ) {
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_found_by_time_may_be_none(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
+        spurious in prop_oneof![Just(SpuriousDetection::Eifel), Just(SpuriousDetection::FRto)],
+    ) {
+        let options = Options { spurious, ..options };
         prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
     }
 

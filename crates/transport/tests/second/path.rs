@@ -225,7 +225,7 @@ impl<S: Second> Path<S> {
 
     /// The second writing answers the same input.
     fn anew(&mut self, told: Option<Told>) -> (Vec<Left>, Vec<Told>) {
-        let mut all: Vec<Told> = told.into_iter().collect();
+        let mut all: Vec<Told> = told.into_iter().chain(self.second.behind()).collect();
         all.extend(self.rest());
         for told in &all {
             self.law.hear(told.event, told.advanced, told.outstanding, told.recovery);

@@ -7,7 +7,10 @@
 //! - §6.2 step 2: what was marked as lost and arrives before it leaves again is measured by the time when it left, as §5.3 has it
 //!   ("the most recently delivered segment"), though the pseudocode has overwritten this time by `INFINITE_TS`.
 //! - §6.2 steps 2 and 3: what was acknowledged before the scoreboard was thrown away is no news, unless it left again since.
-//! - §6.2 step 4: an acknowledgement that ends recovery is outside it, before it looks for losses.
+//! - §6.2 step 4: an acknowledgement that ends recovery is outside it, before it looks for losses; so is one that shows recovery to
+//!   be for nothing. That is none of the recoveries which are counted: it was no recovery from a loss.
+//! - §6.2 steps 4 and 5 come upon every acknowledgement, such a one too. The law hears first that it was for nothing,
+//!   and of any loss after that, since its answer was taken back.
 //! - §6.3: what is thrown away with the scoreboard is lost, however young. What is marked is not in flight, either; the earliest
 //!   leaves whatever the window (RFC 6298 §5.4).
 //! - §7.3: the retransmitted probe flies beside the original (§9.3, "accounted for"), until either is acknowledged or lost.
@@ -20,11 +23,11 @@
 //!
 //! Times are whole nanoseconds, the window for reordering rounded to them.
 //!
-//! Not compared yet with ours: proportional rate reduction, losses that were none (Eifel, F-RTO), laws that count lost
-//! retransmissions, and a window for the least round trip shorter than a run.
+//! Not compared yet with ours: proportional rate reduction, laws that count lost retransmissions, and a window for the least round
+//! trip shorter than a run.
 
 use tailback_core::{CongestionEvent, Recovery, SeqRange};
-use tailback_transport::RttSampling;
+use tailback_transport::{RttSampling, SpuriousDetection};
 
 use super::doubt::{Doubt, Verdict};
 use super::proportional::{News, Proportional};
@@ -107,8 +110,10 @@ pub struct RackTlp {
     /// RFC 9937, as in `scoreboard.rs`.
     news: Option<News>,
     proportional: Option<Proportional>,
-    /// The law hears of losses that the reordering timer found.
+    /// The law hears of losses that no acknowledgement goes with, as those that the reordering timer found.
     without_ack: bool,
+    /// What the law hears of by itself, behind an acknowledgement.
+    behind: Option<Told>,
 }
 
 /// `RACK_sent_after`.
@@ -154,6 +159,7 @@ impl RackTlp {
             news: None,
             proportional: None,
             without_ack: false,
+            behind: None,
         }
     }
 
@@ -206,7 +212,8 @@ impl RackTlp {
             }
             let rtt = (now - one.xmit_ts) as f64;
             if one.times > 1 {
-                let stamps = self.options.sampling == RttSampling::Timestamps;
+                let stamps = self.options.sampling == RttSampling::Timestamps
+                    || self.options.spurious == SpuriousDetection::Eifel;
                 if stamps && echo.is_some_and(|echo| echo < one.xmit_ts) || rtt < self.min_rtt() {
                     continue;
                 }
@@ -365,6 +372,7 @@ impl RackTlp {
             (one.lost, one.copies) = (false, 1);
         }
         (self.phase, self.recovery_point, self.first_due) = (Phase::Open, self.una, false);
+        self.answered = 0;
     }
 
     fn enter(&mut self) {
@@ -434,6 +442,29 @@ impl RackTlp {
             losses: !lost.is_empty(),
             begins,
         });
+    }
+
+    /// Steps 4 and 5 where an acknowledgement has shown the episode to be for nothing: what they find is told behind that.
+    fn go_on(&mut self, now: u64, advanced: u64) {
+        let outstanding = self.outstanding() - self.limited;
+        let lost = self.rack_detect_loss_and_arm_timer(now, false);
+        let (enters, event) = self.answer(now, &lost);
+        if advanced > 0 || !lost.is_empty() {
+            self.timer.acknowledged(now as f64, self.una < self.segments.len());
+        }
+        self.restart_pto(now, advanced);
+        self.note(0, 0, &lost, enters);
+        self.without_ack = !lost.is_empty();
+        self.behind = (!lost.is_empty()).then(|| self.report(outstanding, event, lost));
+    }
+
+    /// §7.2, upon an acknowledgement.
+    fn restart_pto(&mut self, now: u64, advanced: u64) {
+        if advanced > 0 || self.pto.is_none() {
+            self.pto = self.tlp_calc_pto(now);
+        } else if self.segs_sacked() > 0 {
+            self.pto = None;
+        }
     }
 
     /// The reordering timer.
@@ -527,6 +558,13 @@ impl Second for RackTlp {
         } else {
             self.dup_acks += u32::from(advanced == 0 && has_news);
         }
+        let delivered = newly.iter().map(|at| self.segments[*at].size).sum();
+        let acked = newly.iter().map(|at| *at as u64).collect();
+        if spurious {
+            let told = Told { acked, advanced, rtt, ..self.report(outstanding, event, Vec::new()) };
+            self.go_on(now, advanced);
+            return Some(told);
+        }
         let exits = self.phase != Phase::Open && self.una >= self.recovery_point;
         if exits {
             let fast = self.phase == Phase::Fast;
@@ -545,15 +583,13 @@ impl Second for RackTlp {
         if advanced > 0 || !lost.is_empty() || enters {
             self.timer.acknowledged(now as f64, self.una < self.segments.len());
         }
-        if advanced > 0 || self.pto.is_none() {
-            self.pto = self.tlp_calc_pto(now);
-        } else if self.segs_sacked() > 0 {
-            self.pto = None;
-        }
-        let delivered = newly.iter().map(|at| self.segments[*at].size).sum();
+        self.restart_pto(now, advanced);
         self.note(delivered, advanced, &lost, enters);
-        let acked = newly.iter().map(|at| *at as u64).collect();
         Some(Told { acked, advanced, rtt, ..self.report(outstanding, event, lost) })
+    }
+
+    fn behind(&mut self) -> Option<Told> {
+        self.behind.take()
     }
 
     fn expire(&mut self, now: u64) -> Option<Told> {
@@ -602,7 +638,7 @@ impl Second for RackTlp {
         } else {
             let lost = self.unsacked().find(|at| self.segments[*at].lost);
             let holds_back = self.doubt == Doubt::Second;
-            if holds_back && !has_new {
+            if holds_back && !has_new && self.segments.len() == self.recovery_point {
                 // RFC 5682 §2.1 step 2b: nothing new to send.
                 self.doubt = Doubt::None;
             }
