@@ -56,7 +56,14 @@ def _put(flow: Data, fields: Mapping[str, Data]) -> None:
         flow[name] |= values
 
 
-PLAIN = {"handshake": False, "segmentation_offload": False, "proportional_rate_reduction": False}
+DUP_ACKS = {"name": "dup-acks"}
+PLAIN: Data = {
+    "handshake": False,
+    "segmentation_offload": False,
+    "proportional_rate_reduction": False,
+    "loss_detection": DUP_ACKS,
+}
+BY_COUNT: Mapping[str, Data] = {"transport": {"loss_detection": DUP_ACKS}}
 AT_ONCE: Mapping[str, Data] = {"transport": {"proportional_rate_reduction": False}}
 NO_TRAINS: Mapping[str, Data] = {"transport": {"segmentation_offload": False}}
 WHOLE = {"whole_packets", "whole_segments"}
@@ -109,6 +116,7 @@ KERNEL = (
     Arm("**and hosts take time**", _as_they_are),
     Arm("the same, but all is acknowledged when it has been read", _alike),
     Arm("the same without compression of selective acknowledgements", _as_they_are, kernel=NO_COMPRESSION),
+    Arm("the same with losses found by three duplicates, not by time", _as_they_are, kernel=BY_COUNT),
     Arm("the same without proportional rate reduction", _as_they_are, kernel=AT_ONCE),
     Arm("the same without whole segments", _as_they_are, is_fractional=True),
     Arm("the same without trains", _as_they_are, kernel=NO_TRAINS),

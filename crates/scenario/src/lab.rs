@@ -20,7 +20,7 @@ use crate::load::read;
 use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
-use tailback_transport::SackCompression;
+use tailback_transport::{LossDetection, RackConfig, SackCompression};
 
 /// The scheme that stands in a scenario for one of the kernel's that has no counterpart.
 const STAND_IN: &str = "cubic";
@@ -172,6 +172,7 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
     checker.require(source, "source", flow.source.0.name(), "bulk or files over the kernel's TCP");
     let StreamConfig { segment_size, ecn, header, handshake, segmentation_offload, .. } = flow.transport;
     let proportional_rate_reduction = flow.transport.proportional_rate_reduction;
+    let loss_detection = flow.transport.loss_detection.clone();
     let like_the_kernel = StreamConfig {
         segment_size,
         ecn,
@@ -179,6 +180,7 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
         handshake,
         segmentation_offload,
         proportional_rate_reduction,
+        loss_detection,
         ..StreamConfig::default()
     };
     let allowed = "nothing but segment_size and ecn over the kernel's TCP, which has settings of its own";
@@ -208,6 +210,10 @@ fn be_like_the_kernel(flow: &mut FlowConfig, congestion: &str) {
     flow.receiver = delayed();
     flow.transport.handshake = true;
     flow.transport.segmentation_offload = true;
+    // Whatever the congestion control, Linux finds losses by time (`tcp_recovery`), and probes for a lost tail.
+    if flow.scheme.needs().reliability == Reliability::Sack {
+        flow.transport.loss_detection = Choice(LossDetection::Rack(RackConfig::default()));
+    }
     // BBR says itself what may leave in recovery.
     flow.transport.proportional_rate_reduction =
         congestion != "bbr" && flow.scheme.needs().reliability == Reliability::Sack;

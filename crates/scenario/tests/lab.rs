@@ -9,8 +9,8 @@ use tailback_core::Span;
 use tailback_scenario::Scenario;
 use tailback_scenario::lab::{self, counterpart, counterpart_fields, of_value};
 use tailback_scenario::parts::{ReceiverConfig, SchemeConfig};
-use tailback_transport::SackCompression;
 use tailback_transport::wire::DATA_OVERHEAD;
+use tailback_transport::{LossDetection, RackConfig, SackCompression};
 
 fn scenario(flows: &Value) -> Value {
     json!({"duration": "1 s", "topology": {"template": "dumbbell", "rate": "8 Mbit/s", "delay": "5 ms",
@@ -55,6 +55,7 @@ fn counterparts_do_as_the_kernel_does() {
     assert_eq!((cubic.counting, cubic.halve), (Counting::Bytes, Halve::Window));
     assert!(cubic.hystart && kernel.transport.handshake && kernel.transport.segmentation_offload);
     assert!(kernel.transport.proportional_rate_reduction);
+    assert_eq!(kernel.transport.loss_detection.0, LossDetection::Rack(RackConfig::default()));
     assert!(cubic.whole_segments);
     // Ours is as the scenario has it.
     assert_eq!(ours.receiver, ReceiverConfig::default());
