@@ -271,6 +271,14 @@ proptest! {
     }
 
     #[test]
+    fn where_what_leaves_after_losses_found_by_time_is_spread(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
+    ) {
+        let options = Options { proportional: true, ..options };
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
     fn by_duplicates_one_by_one(
         options in options(Reliability::Reno), trouble in trouble(), seed: u64, rest in rest(),
     ) {

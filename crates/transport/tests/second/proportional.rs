@@ -5,7 +5,8 @@
 //! acknowledged before; an acknowledgement that lets the rescue go may still be a `SafeACK` ("may indicate further losses"); the
 //! first retransmission leaves whatever the window (RFC 6675 §5 step 4.3), though `SndCnt` be less than a segment; `pipe`
 //! stays `inflight` where lost retransmissions are found, too. The share is rounded up to whole segments, as by the examples of §8,
-//! which count in segments; it was in bytes at first, which the text of §6.2 says.
+//! which count in segments; it was in bytes at first, which the text of §6.2 says. A `SndCnt` below zero is none: it was kept at
+//! first, and what a timer declares lost then could not leave in its place.
 
 use super::SEGMENT;
 
@@ -62,7 +63,7 @@ impl Proportional {
         if self.prr_out == 0 && snd_cnt == 0 {
             snd_cnt = smss;
         }
-        self.cwnd = Some(inflight + snd_cnt);
+        self.cwnd = Some(inflight + snd_cnt.max(0));
     }
 
     /// An episode has begun without an acknowledgement: one segment leaves until there is one.

@@ -23,8 +23,7 @@
 //!
 //! Times are whole nanoseconds, the window for reordering rounded to them.
 //!
-//! Not compared yet with ours: proportional rate reduction, laws that count lost retransmissions, and a window for the least round
-//! trip shorter than a run.
+//! Not compared yet with ours: laws that count lost retransmissions, and a window for the least round trip shorter than a run.
 
 use tailback_core::{CongestionEvent, Recovery, SeqRange};
 use tailback_transport::{RttSampling, SpuriousDetection};
