@@ -193,7 +193,7 @@ impl LossRecovery {
     /// (RFC 3168 §6.1.2); whether nothing may leave until it expires, since nothing else is outstanding.
     #[cold]
     pub(crate) fn fall_silent(&mut self, now: Time, config: &StreamConfig) -> bool {
-        self.silence_alarm();
+        self.silence_alarm(now);
         self.restart_timer(now, config);
         self.ring.is_empty()
     }

@@ -136,7 +136,7 @@ impl LossRecovery {
             return None;
         }
         let event = self.repair_counted(again, config);
-        self.silence_alarm();
+        self.silence_alarm(now);
         self.restart_timer(now, config);
         Some(Outcome { outstanding, event, ..Outcome::default() })
     }

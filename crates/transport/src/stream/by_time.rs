@@ -49,7 +49,7 @@ impl LossRecovery {
         let settings = config.rack()?;
         let Heard { advanced, found, sample, spurious } = heard;
         let was_probing = self.is_probing();
-        self.silence_alarm();
+        self.silence_alarm(now);
         if advanced > 0 || found {
             self.cancel_probe();
         }
@@ -170,12 +170,12 @@ impl LossRecovery {
         self.state != Recovery::Open && self.ring.first() < self.recover
     }
 
-    /// The retransmission timer is in force again.
-    pub(super) fn silence_alarm(&mut self) -> Option<Alarm> {
+    /// The retransmission timer is in force again; where it has expired unseen, at once.
+    pub(super) fn silence_alarm(&mut self, now: Time) -> Option<Alarm> {
         let rack = rack_of(&mut self.own)?;
         rack.probe_at = None;
         let (alarm, retransmission) = rack.alarm.take()?;
-        let at = std::mem::replace(&mut self.deadline, retransmission);
+        let at = std::mem::replace(&mut self.deadline, retransmission.max(now));
         rack.probe_at = (alarm == Alarm::Probe).then_some(at);
         Some(alarm)
     }
@@ -219,14 +219,14 @@ impl LossRecovery {
         let Some(rack) = self.rack() else { return };
         let waits = matches!(rack.alarm, Some((Alarm::Reordering, _)));
         if !self.take_probe(false) && !waits {
-            self.silence_alarm();
+            self.silence_alarm(now);
             self.schedule_probe(now, config);
         }
     }
 
     /// A timer before the retransmission timer has expired; what was found, if anything.
     pub(super) fn on_alarm(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
-        match self.silence_alarm()? {
+        match self.silence_alarm(now)? {
             Alarm::Probe => {
                 self.call_for_probe(now, config);
                 None
@@ -243,7 +243,7 @@ impl LossRecovery {
     #[cold]
     pub(crate) fn find_after_taking_back(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
         self.rack()?;
-        self.silence_alarm();
+        self.silence_alarm(now);
         self.find_losses(now, config)
     }
 

@@ -199,6 +199,49 @@ prop_compose! {
     }
 }
 
+/// The reordering timer may be armed for longer than the retransmission timer. An acknowledgement that brings nothing new lets the
+/// latter be in force again when it has expired already: it is due at once, and time does not go back. Found by chance.
+#[test]
+fn a_retransmission_timer_that_has_expired_unseen_is_due_at_once() {
+    let rack = RackOptions {
+        reordering_window: 0.698_448_576_827_594_6,
+        persist: 16,
+        min_rtt_window: 300_000_000_000_000,
+        probes: true,
+        max_ack_delay: 200_000_000,
+        dsack: false,
+    };
+    let options = Options {
+        reliability: Reliability::Sack,
+        sampling: RttSampling::Timestamps,
+        dup_threshold: 3,
+        limited_transmit: false,
+        rescue: false,
+        keep_scoreboard: false,
+        impatient: false,
+        careful: false,
+        one_recovery: false,
+        spurious: SpuriousDetection::FRto,
+        lost_retransmissions: false,
+        proportional: false,
+        restart_after_idle: true,
+        receive_window: u64::MAX,
+        min_rto: 3e7,
+        max_rto: 5e9,
+        rack: Some(rack),
+    };
+    let trouble = Trouble {
+        loss: 0.0,
+        late: 0.057_500_772_536_681_205,
+        twice: 0.077_467_335_359_715_31,
+        ack_loss: 0.0,
+        ack_late: 0.0,
+        blackouts: 0.015_671_177_936_656_424,
+        pauses: false,
+    };
+    assert_eq!(difference(&options, &trouble, 9_756_063_752_634_297_904, (9, 3, 1)), None);
+}
+
 /// Ours beside the writing that is asked for: where they differ first, in words.
 fn difference(options: &Options, trouble: &Trouble, seed: u64, rest: (u64, u32, u8)) -> Option<String> {
     if options.rack.is_some() {

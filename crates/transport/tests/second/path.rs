@@ -280,7 +280,11 @@ impl<S: Second> Path<S> {
             same("left", &ours.0, &anew.0)?;
             same("window", &self.sender.controller().law.window, &self.law.window)?;
             same("in flight", &self.sender.in_flight().get(), &self.second.in_flight())?;
-            let deadline = self.second.deadline();
+            if self.timers[0].is_some_and(|due| due < self.now) {
+                return Err(format!("timer: ours {:?} lies in the past", self.timers[0]));
+            }
+            // What has expired while another timer was armed is due now.
+            let deadline = self.second.deadline().map(|due| due.max(self.now as f64));
             if !near(self.timers[0], deadline) {
                 return Err(format!("timer: ours {:?}, anew {deadline:?}", self.timers[0]));
             }

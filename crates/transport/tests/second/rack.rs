@@ -607,6 +607,7 @@ impl Second for RackTlp {
 
     /// RFC 9937 §6.1, §6.2 and §6.4, when the law has heard.
     fn heard(&mut self, window: u64) {
+        let without_ack = std::mem::take(&mut self.without_ack);
         let Some(news) = self.news.take() else { return };
         if self.phase != Phase::Fast {
             self.proportional = None;
@@ -616,7 +617,7 @@ impl Second for RackTlp {
             self.proportional = Some(Proportional::begin(window, &news));
         }
         let inflight = self.pipe();
-        if std::mem::take(&mut self.without_ack)
+        if without_ack
             && let Some(episode) = self.proportional.as_mut().filter(|episode| episode.cwnd().is_none())
         {
             episode.begin_without(inflight);
