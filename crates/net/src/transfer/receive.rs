@@ -114,8 +114,10 @@ pub fn receive<R: Endpoint>(
                 (socket, responder) = session.into_parts()?;
             }
             Ok(Ended::InTheWay) => {
-                let why = session.refuse(clock);
+                // Told first: the sender may end as soon as it has heard.
+                let why = session.in_the_way();
                 tell(Word::Refused { name: &name, why: &why });
+                session.refuse(clock, why);
                 (socket, responder) = session.into_parts()?;
             }
             Err(error) => return Err(session.fail(clock, error)),

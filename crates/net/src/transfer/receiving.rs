@@ -273,12 +273,15 @@ impl<R: Endpoint> Session<R> {
         })
     }
 
-    /// The sender hears that another file has the name of his; why, in words for both.
-    pub(super) fn refuse(&mut self, clock: Clock) -> String {
-        let why = in_the_way(&self.offer);
-        let verdict = Message::Verdict(Err(why.clone()));
+    /// That another file has the name of the sender's, in words for both.
+    pub(super) fn in_the_way(&self) -> String {
+        in_the_way(&self.offer)
+    }
+
+    /// The sender hears why its file is refused.
+    pub(super) fn refuse(&mut self, clock: Clock, why: String) {
+        let verdict = Message::Verdict(Err(why));
         say_until_heard(&mut self.driver, clock, (LINGER, &mut || true), &verdict);
-        why
     }
 
     /// The sender hears why it failed; what is of no use is thrown away.
