@@ -156,9 +156,10 @@ impl Rack {
         (now >= Time::ZERO + age).then(|| now - age)
     }
 
-    /// Judges afresh, since what was thought lost is not.
-    pub(super) fn forget_verdicts(&mut self, first: u64) {
+    /// Judges afresh, since what was thought lost is not, retransmissions `again` among it.
+    pub(super) fn forget_verdicts(&mut self, first: u64, again: &[(u64, Time)]) {
         self.unjudged = first;
+        self.under_way.take_up(again);
         (self.answered, self.answered_until) = (Time::ZERO, 0);
     }
 

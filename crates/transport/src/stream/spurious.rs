@@ -116,19 +116,23 @@ impl LossRecovery {
     /// What was thought lost, and not retransmitted since, is on its way after all.
     fn take_back(&mut self) -> CongestionEvent {
         let (first, end) = (self.ring.first(), self.ring.end());
+        let mut again = Vec::new();
         for number in first..self.recover.min(end) {
             let record = self.ring.get_mut(number);
             if !record.is_sacked() && record.is_lost() {
                 let before = record.in_network();
                 record.find();
                 self.pipe += record.in_network() - before;
+                if record.transmissions > 1 {
+                    again.push((number, record.sent_at()));
+                }
             }
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.doubt();
         }
         if let Some(rack) = rack_of(&mut self.own) {
-            rack.forget_verdicts(first);
+            rack.forget_verdicts(first, &again);
         }
         self.doubt = Doubt::None;
         self.state = Recovery::Open;

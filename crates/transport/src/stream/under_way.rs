@@ -46,6 +46,16 @@ impl UnderWay {
         queue.drain(..queue.len().saturating_sub(outstanding));
     }
 
+    /// Retransmissions that were given up, and are not: each stands where it stood.
+    #[cold]
+    pub(super) fn take_up(&mut self, found: &[(u64, Time)]) {
+        let mut all: Vec<_> = std::mem::take(&mut self.queue).into();
+        all.extend(found);
+        all.sort_unstable_by_key(|&(number, sent)| (sent, number));
+        all.dedup();
+        self.queue = all.into();
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -242,6 +242,49 @@ fn a_retransmission_timer_that_has_expired_unseen_is_due_at_once() {
     assert_eq!(difference(&options, &trouble, 9_756_063_752_634_297_904, (9, 3, 1)), None);
 }
 
+/// An acknowledgement takes an episode back in which a retransmission was lost and had not left again. That one is in the network
+/// once more, and lost by time at once. Found by chance.
+#[test]
+fn a_lost_retransmission_that_was_taken_back_is_judged_again() {
+    let rack = RackOptions {
+        reordering_window: 0.25,
+        persist: 16,
+        min_rtt_window: 300_000_000_000_000,
+        probes: false,
+        max_ack_delay: 200_000_000,
+        dsack: false,
+    };
+    let options = Options {
+        reliability: Reliability::Sack,
+        sampling: RttSampling::Timestamps,
+        dup_threshold: 3,
+        limited_transmit: true,
+        rescue: false,
+        keep_scoreboard: false,
+        impatient: false,
+        careful: false,
+        one_recovery: false,
+        spurious: SpuriousDetection::Eifel,
+        lost_retransmissions: false,
+        proportional: false,
+        restart_after_idle: false,
+        receive_window: u64::MAX,
+        min_rto: 2e8,
+        max_rto: 5e9,
+        rack: Some(rack),
+    };
+    let trouble = Trouble {
+        loss: 0.299_340_746_984_626_6,
+        late: 0.0,
+        twice: 0.001_259_082_173_607_962,
+        ack_loss: 0.019_227_629_320_014_223,
+        ack_late: 0.0,
+        blackouts: 0.0,
+        pauses: false,
+    };
+    assert_eq!(difference(&options, &trouble, 7_088_392_287_809_346_396, (15, 3, 1)), None);
+}
+
 /// Ours beside the writing that is asked for: where they differ first, in words.
 fn difference(options: &Options, trouble: &Trouble, seed: u64, rest: (u64, u32, u8)) -> Option<String> {
     if options.rack.is_some() {
