@@ -4,13 +4,18 @@ of reports. Misspelt methods are in ``test_slips.py``."""
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections import deque
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
 import pytest
 
 import tailback as tb
+from tailback.commands.custom import use_files
+from tailback.results.warnings import TailbackWarning
 from tests.custom.custom_parts import Aimd, Echo, Paced, Reporter
 
 
@@ -111,3 +116,48 @@ def test_every_word_of_the_documentation_is_known() -> None:
         ]
         for word in {word for word in words if isinstance(word, str)}:
             tb.register(type("Right", (Aimd,), {attribute: word}))
+
+
+def _namesake(folder: Path, file: str) -> Path:
+    """A file with a class that is called as that of others of these files, and is another one."""
+    path = folder / file
+    path.write_text(
+        "import tailback as tb\n\n\nclass Namesake(tb.Controller):\n"
+        "    def on_feedback(self, now, feedback, cx):\n        pass\n\n"
+        "    def directive(self):\n        return tb.Directive(window=20_000)\n"
+    )
+    return path
+
+
+def test_two_files_do_not_give_one_name_to_two_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    anne, bert = _namesake(tmp_path, "annes_part.py"), _namesake(tmp_path, "berts_part.py")
+    use_files([anne, anne])
+    use_files([bert])
+    with pytest.raises(
+        tb.PartError, match=r"berts_part.py: Namesake is called namesake, as .*annes_part.py is; expected"
+    ):
+        use_files([anne, bert])
+
+
+def test_a_part_that_takes_over_a_name_says_so() -> None:
+    def first() -> type[Aimd]:
+        class Heir(Aimd):
+            pass
+
+        return Heir
+
+    def second() -> type[Aimd]:
+        class Heir(Aimd):
+            pass
+
+        return Heir
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # A class that is defined again, as in a notebook, replaces the earlier one.
+        first().scheme()
+        first().scheme()
+    with pytest.warns(TailbackWarning, match=r"heir means .*second.*Heir from now on, .*first.*Heir") as told:
+        second().scheme()
+    assert told[0].filename == __file__

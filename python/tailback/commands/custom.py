@@ -20,14 +20,25 @@ def use_files(files: Sequence[Path]) -> None:
     Raises:
         StorageError: where a file is not there.
         TailbackError: where it cannot be imported, or defines no part.
+        PartError: where two of the parts have the same name, of which a scenario would mean the last.
     """
+    from tailback.custom.registry import name_of, register
+
+    found: dict[str, tuple[Path, Any]] = {}
     for file in files:
-        _use(file)
+        for part in _parts_of(file):
+            other, known = found.setdefault(name_of(part), (file, part))
+            if known is not part:
+                raise PartError(
+                    f"{file}: {part.__name__} is called {name_of(part)}, as {known.__name__} of {other} is; "
+                    f'expected another name, such as name = "{name_of(part)}-2" in the class'
+                )
+            register(part)
 
 
-def _use(file: Path) -> None:
+def _parts_of(file: Path) -> list[Any]:
     from tailback.custom import Controller, QueueDiscipline
-    from tailback.custom.registry import explained, register
+    from tailback.custom.registry import explained
 
     if not file.is_file() or file.suffix != ".py":
         raise StorageError(f"{file}: there is no such Python file")
@@ -62,8 +73,7 @@ def _use(file: Path) -> None:
         )
     if not parts:
         raise TailbackError(f"{file}: defines no part; expected a subclass of tailback.Controller or QueueDiscipline")
-    for part in parts:
-        register(part)
+    return parts
 
 
 def scheme_of(text: str) -> Any:

@@ -4,6 +4,7 @@ bit/s. How parts reach the simulator is the business of ``registry.py``."""
 from __future__ import annotations
 
 import inspect
+import warnings
 from abc import ABC, ABCMeta, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -201,7 +202,17 @@ class QueueDiscipline(ABC, metaclass=Made):
 
 
 def _entered(part: Any, settings: dict[str, bool | float | str]) -> dict[str, Any]:
-    from tailback.custom.registry import register, table  # Which knows these classes.
+    from tailback.custom.registry import displaced, register, table  # Which knows these classes.
+    from tailback.results.warnings import TailbackWarning
 
+    other = displaced(part)
     register(part)
+    if other is not None:
+        name, mine, its = table(part, {})["part"], *(f"{each.__module__}.{each.__qualname__}" for each in (part, other))
+        warnings.warn(
+            f"{name} means {mine} from now on, also in scenarios that were made with {its} of the same name; "
+            f'give one of them another, such as name = "{name}-2" in the class',
+            TailbackWarning,
+            stacklevel=3,
+        )
     return table(part, settings)

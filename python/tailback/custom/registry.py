@@ -109,6 +109,15 @@ def name_of(part: Part) -> str:
     return part.name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__).lower()
 
 
+def displaced(part: Part) -> Part | None:
+    """The class whose name this one would take over; none where it is this class again, as when a cell of a notebook that
+    defines it runs once more."""
+    name = name_of(part)
+    known = of_name(name) if isinstance(name, str) else None  # Others are refused when the class is registered.
+    same = known is not None and (known.__module__, known.__qualname__) == (part.__module__, part.__qualname__)
+    return None if same else known
+
+
 def by_plain_name(scheme: Any) -> Any:
     """A custom scheme that is written as others are, by its name or as a table with it, as the table that says so."""
     is_table = isinstance(scheme, Mapping) and "part" not in scheme
