@@ -16,7 +16,7 @@ import pytest
 import tailback as tb
 from tailback.commands.custom import use_files
 from tailback.results.warnings import TailbackWarning
-from tests.custom.custom_parts import Aimd, Echo, Paced, Reporter
+from tests.custom.custom_parts import Aimd, Echo, Fifo, Paced, Reporter
 
 
 def test_types_of_reports_are_checked_on_registration() -> None:
@@ -47,6 +47,10 @@ def test_settings_are_checked() -> None:
         Aimd.scheme(increse=2.0)
     with pytest.raises(tb.PartError, match=r"settings\.rate, which Paced has no default for"):
         Paced.scheme()
+    with pytest.raises(
+        tb.PartError, match=r"expected no settings, because Fifo\.__init__ takes none; not settings\.limit"
+    ):
+        Fifo.queue(limit=3)
 
 
 @pytest.mark.parametrize("value", [lambda rate: rate, [1.0], None, float("nan"), float("inf")])

@@ -23,8 +23,9 @@ def complaint(part: type[Any], settings: Mapping[str, Any]) -> str:
     if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
         for setting in settings:
             if setting not in names:
-                allowed = one_of(setting, names) if names else "no settings"
-                return f"settings that {part.__name__} knows, not settings.{setting}: {allowed}"
+                if not names:
+                    return f"no settings, because {part.__name__}.__init__ takes none; not settings.{setting}"
+                return f"settings that {part.__name__} knows, not settings.{setting}: {one_of(setting, names)}"
         for name in names:
             if known[name].default is inspect.Parameter.empty and name not in settings:
                 return f"settings.{name}, which {part.__name__} has no default for"
