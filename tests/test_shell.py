@@ -121,7 +121,8 @@ def test_a_trace_stands_in_place_of_the_rate() -> None:
         (Link("20 Mbit/s", queue="fq-coddle"), "fq-codel"),
         (Link("20 Mbit/s", loss="2"), "--loss"),
         (Link("20 Mbit/s", schedule="5 Mbit/s"), "--schedule"),
-        (Link("20 Mbit/s", trace="no-such.trace"), "no-such.trace"),
+        (Link(trace="no-such.trace"), "no-such.trace"),
+        (Link("20 Mbit/s", trace="examples/cellular.trace"), "--rate: '20 Mbit/s' is not allowed; expected a rate or"),
         (Link("20 Mbit/s", up=["rate"]), "--up"),
         (Link("20 Mbit/s", down=["delay=9"]), "--delay (down)"),
         (Link("20 Mbit/s", up=["foo=3"]), "--up foo"),
@@ -134,9 +135,7 @@ def test_a_wrong_option_is_named(link: Link, said: str) -> None:
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "link", [Link("20 Mbits"), Link("20 Mbit/s", queue="fq-coddle"), Link("20 Mbit/s", trace="no-such.trace")]
-)
+@pytest.mark.parametrize("link", [Link("20 Mbits"), Link("20 Mbit/s", queue="fq-coddle"), Link(trace="no-such.trace")])
 def test_a_mistake_in_both_directions_is_told_once(link: Link) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario_of(link)

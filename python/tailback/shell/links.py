@@ -67,6 +67,10 @@ def scenario_of(link: Link) -> Scenario:
         common | (_gathered(told, _fields, texts, option) or {})
         for texts, option in ((link.up, "--up"), (link.down, "--down"))
     )
+    if link.rate is not None and link.trace:
+        told.append(
+            Problem("--rate", repr(link.rate), "a rate or a --trace, not both: a trace says when the link delivers")
+        )
     if any("rate" not in each and "trace" not in each for each in (up, down)):
         told.append(Problem("--rate", "", "the link's rate, for example '20 Mbit/s', or a --trace of deliveries"))
         # So that the others are told too.
