@@ -182,6 +182,16 @@ proptest! {
     }
 
     #[test]
+    fn numbers_are_read_as_they_were_written(probability in 0.0..1.0_f64, by in -40_i32..0) {
+        let probability = probability * 10_f64.powi(by);
+        let mut value = good();
+        *value.pointer_mut("/topology/links/0/loss/probability").expect("a path of this value") = json!(probability);
+        let scenario = Scenario::from_value(&value, "".as_ref()).unwrap_or_else(|problems| panic!("{problems}"));
+        prop_assert_eq!(&Scenario::from_json(&value.to_string()), &Ok(scenario.clone()));
+        prop_assert_eq!(&Scenario::from_json(&scenario.to_json()), &Ok(scenario));
+    }
+
+    #[test]
     fn any_text_is_answered(text in "\\PC{0,60}") {
         let _ = Scenario::from_toml(&text);
         let _ = Scenario::from_json(&text);
@@ -203,6 +213,15 @@ proptest! {
         }
         let _ = Scenario::from_value(&value, "".as_ref());
     }
+}
+
+/// One place too many was found by chance in such a number.
+#[test]
+fn a_number_of_seventeen_digits_is_read_to_the_last_bit() {
+    let mut value = good();
+    value["topology"]["links"][0]["loss"]["probability"] = json!(6.03096172499443e-35);
+    let scenario = Scenario::from_value(&value, "".as_ref()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(Scenario::from_json(&scenario.to_json()), Ok(scenario));
 }
 
 #[test]
