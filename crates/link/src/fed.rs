@@ -1,6 +1,6 @@
 //! A link that is fed: packets enter it ahead of their time, from one other link alone. How that one does it is in `feeder.rs`.
 
-use tailback_core::BitRate;
+use tailback_core::{BitRate, Span};
 
 use crate::link::{Link, Mode};
 
@@ -15,6 +15,16 @@ impl Link {
     pub fn begin_to_be_fed(&mut self) {
         debug_assert_eq!(self.mode, Mode::Open);
         self.is_fed = true;
+    }
+
+    /// How long a packet takes behind its transmission, of a link where that never changes.
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+
+    /// The rate, likewise.
+    pub fn rate(&self) -> BitRate {
+        self.server.rate()
     }
 
     /// Whether every packet passes later than it enters, also the smallest at the highest rate.

@@ -76,6 +76,12 @@ impl Link {
         slots.pop(wire, &mut self.chain, now)
     }
 
+    /// The same where somebody else knows when each packet arrives.
+    #[inline(always)]
+    pub fn take_listed(&mut self, wire: u32, slots: &mut Slots) -> Packet {
+        slots.take(wire, &mut self.chain)
+    }
+
     /// Counts so many packets on the wire; how many there were. For tests of what becomes of a packet for which there is no
     /// room: whoever takes a packet or looks must have set it right again.
     #[cfg(any(test, feature = "for-tests"))]

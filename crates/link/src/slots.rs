@@ -117,6 +117,25 @@ impl Slots {
         (packet, now.after(Span::from_nanos(gap.into())))
     }
 
+    /// The same where somebody else knows when each packet arrives.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, wire: u32, chain: &mut Chain) -> Packet {
+        debug_assert!(chain.len > 0 && chain.wire == wire, "an empty wire has no head");
+        let head = &mut self.heads[wire as usize].slot;
+        let at = *head;
+        let slot = &mut self.laid[at as usize];
+        let (packet, next, gap) = (slot.packet, slot.next, slot.gap);
+        slot.next = self.free;
+        self.free = at;
+        *head = next;
+        chain.len -= 1;
+        // Behind the last one stands what stood there before, of which nothing is kept.
+        if gap == WIDE {
+            self.wide.remove(&at);
+        }
+        packet
+    }
+
     #[cold]
     #[inline(never)]
     fn another(&mut self) -> u32 {

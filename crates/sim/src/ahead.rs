@@ -132,6 +132,16 @@ impl Ahead {
         fetch_from_line::<{ Flow::OF_RECEIVER }, _>(flows, end as usize);
     }
 
+    /// Fetches what a packet will touch that leaves the wire of a link soon, for another link and perhaps at once for a receiver.
+    #[inline(always)]
+    pub(crate) fn look_beyond<R>(place: Place, paths: &Paths<R>, flows: &[Flow]) {
+        let Some([next, answers, end]) = paths.links.slots.fetch_head(place.0) else { return };
+        for place in [place, Place(next), Place(answers)] {
+            paths.links.fetch(place);
+        }
+        fetch_from_line::<{ Flow::OF_RECEIVER }, _>(flows, (end & !AT_SENDER) as usize);
+    }
+
     /// Fetches what the events to come will touch; `leaf` has just been armed.
     #[inline(always)]
     pub(crate) fn look_far<R>(&self, leaf: u32, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {

@@ -31,7 +31,12 @@ impl<R: Recorder> Paths<R> {
             Hop::Branch(end) => self.copies(packet, end).into_iter().for_each(|copy| self.send(copy)),
             // No route ends where it begins: whoever made it saw to that.
             // Nothing is fed where routes branch.
-            Hop::End(_) | Hop::Feeder(..) | Hop::LastFeeder(..) | Hop::Beside(..) | Hop::Stage(_) => {
+            Hop::End(_)
+            | Hop::Feeder(..)
+            | Hop::LastFeeder(..)
+            | Hop::Beside(..)
+            | Hop::Stage(_)
+            | Hop::Gathered(_) => {
                 self.annexes.free(packet.annex);
             }
         }

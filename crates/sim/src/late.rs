@@ -1,5 +1,5 @@
-//! What the run finds out late, or did too early for somebody to look: arrivals at fair queues that are taken in many at a time,
-//! what has left such queues, and packets that links hold until a look is over. The loop over events is in `simulator.rs`; what
+//! What the run finds out late, or did too early for somebody to look: arrivals that are taken in many at a time, at fair queues and
+//! where few links meet (`gathering.rs`), what has left fair queues, and packets that links hold until a look is over. The loop over events is in `simulator.rs`; what
 //! links do, in `paths/fed.rs`.
 
 use tailback_core::{Packet, Time};
@@ -59,6 +59,47 @@ impl<R: Recorder> Simulator<R> {
             let place = self.paths.feeding.late()[index];
             self.work_off(place, until, leaf);
         }
+    }
+
+    /// Takes in what has arrived and is only listed, each as of its own time, that of one list: before `until`, or then by a wire
+    /// in front of `before`.
+    #[inline(never)]
+    fn take_in(&mut self, list: usize, until: Time, before: Place) {
+        let now = self.paths.now;
+        let mut taken = 0;
+        self.paths.gathering.list(list).begin(until, before);
+        while let Some(packet) = self.paths.take_gathered(list) {
+            taken += 1;
+            if self.ahead.is_some()
+                && let Some(soon) = self.paths.gathering.list(list).soon(SOON)
+            {
+                Ahead::look_beyond(soon, &self.paths, &self.flows);
+            }
+            self.forward(packet);
+        }
+        self.events_handled += taken;
+        self.paths.now = now;
+    }
+
+    /// The same of all lists.
+    pub(crate) fn take_all_in(&mut self, until: Time, before: Place) {
+        for list in 0..self.paths.gathering.len() {
+            self.take_in(list, until, before);
+        }
+    }
+
+    /// The run must stop: for nothing but lists that are to be taken in before it goes on?
+    #[inline(never)]
+    pub(crate) fn goes_on(&mut self) -> bool {
+        let stop = self.paths.stop;
+        if stop >= self.paths.until {
+            return false;
+        }
+        if let Some(list) = self.paths.gathering.due(stop) {
+            self.take_in(list, stop, Place(0));
+        }
+        self.paths.stop = self.paths.gathering.alarm().min(self.paths.until);
+        true
     }
 
     /// Hands over what links hold and what arrives before somebody looks again.

@@ -25,6 +25,7 @@ mod few_looks;
 mod flow;
 #[cfg(test)]
 mod full;
+mod gathering;
 mod late;
 mod leaves;
 mod links;

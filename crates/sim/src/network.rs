@@ -8,6 +8,7 @@ use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::feeding::Feeding;
 use crate::flow::{Flow, FlowSpec};
+use crate::gathering::{FEWEST_WIRES, Gathering};
 use crate::leaves::LeafOrder;
 use crate::links::{Links, SOME};
 use crate::neighbours::Neighbours;
@@ -37,6 +38,8 @@ pub struct NetworkBuilder {
     wheel: bool,
     /// Whether packets go link by link in any case.
     link_by_link: bool,
+    /// So many links must lead into one for arrivals there to be taken in late.
+    gathered_from: usize,
     /// The first contradiction found.
     problem: Option<NetworkError>,
 }
@@ -57,6 +60,7 @@ impl NetworkBuilder {
             aggregates: Vec::new(),
             wheel: false,
             link_by_link: false,
+            gathered_from: FEWEST_WIRES,
             problem: None,
         }
     }
@@ -93,6 +97,13 @@ impl NetworkBuilder {
     /// takes any route.
     pub fn link_by_link(&mut self) {
         self.link_by_link = true;
+    }
+
+    /// Takes arrivals in late, much at a time, where at least so many links lead into one (16, unless this is said): a run is the
+    /// same by any number, and this is how to see it.
+    #[doc(hidden)]
+    pub fn gather_from(&mut self, links: usize) {
+        self.gathered_from = links;
     }
 
     /// The flow that the next call of [`NetworkBuilder::flow`] will add: endpoints carry it in their packets.
@@ -185,16 +196,18 @@ impl NetworkBuilder {
         leaves.forget();
         let governed = self.aggregates.into_iter().collect();
         // A recorder of packets hears of them in the order of time, and so one of notes.
-        let feeding = if R::PACKETS || R::NOTES || self.link_by_link || cells_and_multicast.is_some() {
-            Feeding::default()
+        let each = R::PACKETS || R::NOTES || self.link_by_link || cells_and_multicast.is_some();
+        let (feeding, gathering) = if each {
+            Default::default()
         } else {
             let neighbours = Neighbours::of(&routes, links.len(), &self.flows);
             let feeding = Feeding::begin(&mut routes, &mut links, &self.flows, &neighbours);
             timers::find(&routes, &links, &mut self.flows, &neighbours);
-            feeding
+            let gathering = Gathering::begin(&mut routes, &links, &events, self.gathered_from);
+            (feeding, gathering)
         };
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
-        sim.carry(cells_and_multicast, governed, feeding);
+        sim.carry(cells_and_multicast, governed, feeding, gathering);
         Ok(sim)
     }
 

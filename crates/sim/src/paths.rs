@@ -10,13 +10,14 @@ use tailback_link::{Entrance, Laid, LinkCx, LinkDriver, Offer};
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::feeding::Feeding;
+use crate::gathering::Gathering;
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
 use crate::recorder::{PacketEvent, Recorder};
 use crate::routes::{
-    BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_LAST_FEEDER, INTO_OPEN,
-    INTO_OTHER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, INTO_PLAIN, INTO_STAGE, KIND_OF_STEP, RECEIVER,
-    Routes, SENDER, place_of,
+    BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_GATHERED, INTO_LAST_FEEDER,
+    INTO_OPEN, INTO_OTHER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, INTO_PLAIN, INTO_STAGE, KIND_OF_STEP,
+    RECEIVER, Routes, SENDER, place_of,
 };
 
 /// More packets than any window has: who sends so many at one instant does not end.
@@ -48,6 +49,9 @@ pub(crate) struct Paths<R> {
     pub(crate) left_out: u64,
     /// Before when nobody looks, and the links that hold packets which arrive later, each with when the first does.
     pub(crate) until: Time,
+    /// When the run must stop for that, or for what is to be taken in (`gathering.rs`).
+    pub(crate) stop: Time,
+    pub(crate) gathering: Gathering,
     pub(crate) held: Vec<(Place, Time)>,
     /// A flow that sends without end at one instant.
     pub(crate) endless: Option<FlowId>,
@@ -119,6 +123,8 @@ impl<R: Recorder> Paths<R> {
             feeding: Feeding::default(),
             left_out: 0,
             until: Time::ZERO,
+            stop: Time::ZERO,
+            gathering: Gathering::default(),
             held: Vec::new(),
             endless: None,
             recorder,
@@ -218,6 +224,7 @@ impl<R: Recorder> Paths<R> {
             INTO_OTHER_LAST_FEEDER => Hop::LastFeeder(Entrance::AtLength, Place(place_of(step))),
             INTO_STAGE => Hop::Stage(Place(place_of(step))),
             BESIDE_FED => Hop::Beside(Entrance::Plain, Place(place_of(step))),
+            INTO_GATHERED => Hop::Gathered(Place(place_of(step))),
             INTO_OTHER_FEEDER => Hop::Feeder(Entrance::AtLength, Place(place_of(step))),
             BESIDE_OTHER_FED => Hop::Beside(Entrance::AtLength, Place(place_of(step))),
             _ => Hop::Branch(step),
@@ -304,6 +311,7 @@ impl<R: Recorder> Paths<R> {
         }
         match self.hop(route) {
             Hop::Link(entrance, place) => self.enter(entrance, place, packet, RouteCursor(route + 1)),
+            Hop::Gathered(place) => self.enter_gathered(place, packet, RouteCursor(route + 1)),
             hop => {
                 let (number, way, rest) = packet.words();
                 self.enter_feeder(hop, route, number, way, rest);

@@ -30,6 +30,8 @@ pub(crate) enum Hop {
     Beside(Entrance, Place),
     /// Into a link that feeds others what leaves its queue.
     Stage(Place),
+    /// Into a link of which it is listed when a packet arrives at the next one.
+    Gathered(Place),
     /// To an endpoint.
     End(End),
     /// Where routes branch, or to another flow's sender.
@@ -65,6 +67,8 @@ pub(crate) const INTO_OTHER_LAST_FEEDER: u32 = 10;
 pub(crate) const BESIDE_OTHER_FED: u32 = 11;
 /// Into a link that feeds others what leaves its queue.
 pub(crate) const INTO_STAGE: u32 = 12;
+/// Into a link of which it is listed when a packet arrives at the next one (`gathering.rs`).
+pub(crate) const INTO_GATHERED: u32 = 13;
 
 /// A step as it stands in the table.
 #[derive(Clone, Copy, Debug)]
@@ -308,6 +312,22 @@ impl Routes {
                 (Some(true), true) => INTO_OTHER_LAST_FEEDER,
             };
             self.table[at] = kind << KIND_OF_STEP | place.0;
+        }
+    }
+
+    /// Says at each step into one of these links, which have no bound, that it is listed when a packet arrives behind it.
+    pub(crate) fn gather(&mut self, wires: &[Place]) {
+        for step in &mut self.table {
+            if Step(*step).link().is_some_and(|place| wires.contains(&place)) {
+                *step = INTO_GATHERED << KIND_OF_STEP | place_of(*step);
+            }
+        }
+    }
+
+    /// Takes that back everywhere.
+    pub(crate) fn gather_no_longer(&mut self) {
+        for step in self.table.iter_mut().filter(|step| Step(**step).kind() == INTO_GATHERED) {
+            *step = INTO_OPEN << KIND_OF_STEP | place_of(*step);
         }
     }
 

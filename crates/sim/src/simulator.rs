@@ -11,6 +11,7 @@ use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::feeding::Feeding;
 use crate::flow::{Flow, FlowSpec};
+use crate::gathering::Gathering;
 use crate::leaves::{Leaf, Leaves};
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
@@ -28,7 +29,7 @@ pub struct Simulator<R: Recorder = ()> {
     pub(crate) paths: Paths<R>,
     /// Where much is simulated.
     pub(crate) ahead: Option<Ahead>,
-    events_handled: u64,
+    pub(crate) events_handled: u64,
     /// Empty between two uses.
     pub(crate) begun: Vec<Begun>,
     /// Whether some flows' senders may be called ahead of their time (`timers.rs`).
@@ -76,7 +77,9 @@ impl<R: Recorder> Simulator<R> {
         cells_and_multicast: Option<Box<CellsAndMulticast>>,
         governed: BTreeMap<FlowId, LinkId>,
         feeding: Feeding,
+        gathering: Gathering,
     ) {
+        self.paths.gathering = gathering;
         self.paths.feeding = feeding;
         self.paths.cells_and_multicast = cells_and_multicast;
         self.paths.governed = governed;
@@ -108,6 +111,12 @@ impl<R: Recorder> Simulator<R> {
     #[doc(hidden)]
     pub fn looks_far_ahead(&self) -> bool {
         self.ahead.as_ref().is_some_and(Ahead::is_far)
+    }
+
+    /// At how many links arrivals are taken in late, much at a time, without an event.
+    #[doc(hidden)]
+    pub fn links_gathered(&self) -> usize {
+        self.paths.gathering.len()
     }
 
     /// What was recorded so far.
@@ -170,6 +179,7 @@ impl<R: Recorder> Simulator<R> {
         check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
         // A new flow may send where only one receiver did.
         self.paths.hand_over_by_events();
+        self.paths.gather_no_longer();
         if std::mem::take(&mut self.calls_ahead) {
             self.flows.iter_mut().for_each(|flow| flow.call_by_events(&mut self.paths));
         }
@@ -242,14 +252,20 @@ impl<R: Recorder> Simulator<R> {
         }
         let limit = limit.min(self.paths.events.horizon());
         self.paths.until = limit;
+        self.paths.stop = limit.min(self.paths.gathering.alarm());
         self.hand_over_held();
         loop {
             let (time, leaf) = self.paths.events.next();
-            if time >= limit {
+            if time >= self.paths.stop {
+                if self.goes_on() {
+                    continue;
+                }
+                self.take_all_in(limit, Place(0));
                 self.let_all_go(limit, 0);
                 return true;
             }
             if self.events_handled >= self.paths.look_at && !self.may_go_on() {
+                self.take_all_in(time, Place(leaf.saturating_sub(self.leaves.first_wire())));
                 self.let_all_go(time, leaf);
                 return false;
             }
@@ -280,7 +296,7 @@ impl<R: Recorder> Simulator<R> {
 
     /// Moves a packet one step along its route: into the next link or to an endpoint.
     #[inline(always)]
-    fn forward(&mut self, packet: Packet) {
+    pub(crate) fn forward(&mut self, packet: Packet) {
         match self.paths.next_hop(&packet) {
             Hop::Link(entrance, place) => {
                 self.paths.enter(entrance, place, packet, RouteCursor(packet.route.0 + 1));
@@ -299,6 +315,9 @@ impl<R: Recorder> Simulator<R> {
                 }
             }
             Hop::Beside(entrance, place) => self.paths.enter_beside(entrance, place, packet, packet.route.0),
+            Hop::Gathered(place) => {
+                self.paths.enter_gathered(place, packet, RouteCursor(packet.route.0 + 1));
+            }
             Hop::End(end) => {
                 let (number, way, rest) = packet.words();
                 self.deliver(end, number, way, rest);

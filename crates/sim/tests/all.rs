@@ -10,6 +10,7 @@ mod endpoints;
 mod feeding;
 mod feeding_apart;
 mod feeding_by_hand;
+mod gathering;
 mod laws;
 mod left_out;
 mod shared_links;

@@ -167,7 +167,7 @@ impl Recorder for Looks {
 
 /// Bounds by packets and by bytes: some of the latter have room for less than one packet.
 #[expect(clippy::default_trait_access, reason = "the variants name what is configured")]
-fn queue(buffer: Option<u32>, kind: u8) -> Built {
+pub(crate) fn queue(buffer: Option<u32>, kind: u8) -> Built {
     let Some(packets) = buffer else { return unbounded() };
     let config = match kind {
         0 | 1 if packets % 2 == 0 => return drop_tail(packets),

@@ -9,7 +9,8 @@ mod wheel;
 
 use tailback_core::Time;
 
-use tree::{IDLE, WinnerTree};
+use crate::links::Place;
+use tree::{IDLE, WinnerTree, key_of};
 use wheel::RadixWheel;
 
 /// A pending-event set with one entry per leaf.
@@ -21,6 +22,32 @@ pub(crate) struct EventQueue {
     /// Keys' low bits, in which the leaf's number stands.
     mask: u32,
     kind: Kind,
+}
+
+/// How a time and a wire's place share 64 bits outside the queue, as they do in its tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys {
+    bits: u32,
+}
+
+impl Keys {
+    /// The key of a wire whose head is due then.
+    #[inline(always)]
+    pub(crate) fn of(self, wire: Place, time: Time) -> u64 {
+        key_of(self.bits, wire.0, time)
+    }
+
+    /// When it is due.
+    #[inline(always)]
+    pub(crate) fn time(self, key: u64) -> Time {
+        Time::from_nanos(key >> self.bits)
+    }
+
+    /// The wire.
+    #[inline(always)]
+    pub(crate) fn wire(self, key: u64) -> Place {
+        Place(key as u32 & ((1 << self.bits) - 1))
+    }
 }
 
 #[derive(Debug)]
@@ -40,6 +67,11 @@ impl EventQueue {
     /// A queue of the kind that has no limit of time.
     pub(crate) fn wheel(leaves: usize) -> Self {
         Self { root: IDLE, bits: 0, mask: 0, kind: Kind::Wheel(Box::new(RadixWheel::new(leaves))) }
+    }
+
+    /// How keys are made in a queue that is a tree.
+    pub(crate) fn keys(&self) -> Option<Keys> {
+        matches!(self.kind, Kind::Tree(_)).then_some(Keys { bits: self.bits })
     }
 
     /// No entry is due at or after this time: [`EventQueue::next`] then says that it is idle.

@@ -173,7 +173,7 @@ impl WinnerTree {
 
 /// A time that does not fit is later than anything the run reaches: the leaf is idle as far as it matters.
 #[inline(always)]
-const fn key_of(bits: u32, leaf: u32, time: Time) -> u64 {
+pub(super) const fn key_of(bits: u32, leaf: u32, time: Time) -> u64 {
     let latest = IDLE >> bits;
     let time = if time.as_nanos() < latest { time.as_nanos() } else { latest };
     time << bits | leaf as u64

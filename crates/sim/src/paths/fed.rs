@@ -189,6 +189,34 @@ impl<R: Recorder> Paths<R> {
         }
     }
 
+    /// A packet enters a link of which it is listed when it arrives at the next one.
+    #[inline(always)]
+    pub(crate) fn enter_gathered(&mut self, place: Place, packet: Packet, route: RouteCursor) {
+        let (link, slots) = self.links.with_slots(place);
+        let Some(pass) = link.pass(self.now, packet.size()) else {
+            let (number, way, rest) = packet.words();
+            return self.overflow(place, number, way, rest);
+        };
+        link.keep(pass, packet, route, slots);
+        self.stop = self.stop.min(self.gathering.add(place, pass.arrives));
+    }
+
+    /// The next packet of a list that is to be taken in, as of its time, which is the present then.
+    #[inline(always)]
+    pub(crate) fn take_gathered(&mut self, list: usize) -> Option<Packet> {
+        let (place, at) = self.gathering.list(list).take()?;
+        self.now = at;
+        let (link, slots) = self.links.with_slots(place);
+        Some(link.take_listed(place.0, slots))
+    }
+
+    /// All that arrives does so by events from now on: of each wire the first packet is armed last.
+    pub(crate) fn gather_no_longer(&mut self) {
+        for (place, arrives) in self.gathering.end(&mut self.routes).into_iter().rev() {
+            self.events.arm(self.links.leaf(place), arrives);
+        }
+    }
+
     /// A packet enters a link that feeds others, but not the next of its route.
     #[inline(always)]
     pub(crate) fn enter_beside(&mut self, entrance: Entrance, place: Place, packet: Packet, cursor: u32) {
@@ -220,7 +248,7 @@ impl<R: Recorder> Paths<R> {
                 PutOff::No => self.enter_stage_alone(place, route, number, way, rest),
             },
             // What begins a route is no last but one link that feeds (`feeding.rs`).
-            Hop::LastFeeder(..) | Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
+            Hop::LastFeeder(..) | Hop::Gathered(_) | Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
         }
     }
 

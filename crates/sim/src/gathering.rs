@@ -1,0 +1,209 @@
+//! Links that several others lead into and that act on arrivals alone: what arrives there needs no event, but is taken in late,
+//! much at a time. Which links these are is found here once all routes are laid, and so is kept what is on its way to them; when it
+//! is taken in, in `late.rs`.
+//!
+//! As a packet enters an access link, it is known when it will reach the queue behind that. What becomes of it there changes
+//! nothing before the delay behind that queue is over. So it takes no entry in the event queue, but is listed, and all that has
+//! arrived is taken in together: in order, each as of its own time, before anything could follow from the first of it, and before
+//! anybody looks. It is put in order only then: a list of some dozen numbers is sorted in less time than as many places are found
+//! in it one by one. Packets lie where they always do, so that counters need not know of it. Nothing that is simulated changes.
+
+use tailback_core::{Bytes, Span, Time};
+
+use crate::event_queue::{EventQueue, Keys};
+use crate::links::{Links, Place};
+use crate::neighbours::{From, passages};
+use crate::routes::Routes;
+
+/// So many links must lead into one, and so many may, in networks of so many: with fewer the event queue is as quick, and with more
+/// the packets are no longer at hand when they are taken in.
+pub(crate) const FEWEST_WIRES: usize = 16;
+const MOST_WIRES: usize = 256;
+const MOST_LINKS: usize = 2048;
+/// All lists are looked at whenever one is taken in.
+const MOST_LISTS: usize = 16;
+/// So much must be able to leave within the delay: with less that is taken in together it costs more than is gained.
+const FEWEST: Bytes = Bytes::new(2 * 1500);
+/// No more must be able to leave within that delay and the one before: more is no longer at hand when it is taken in.
+const MOST: Bytes = Bytes::new(512 * 1024);
+
+/// Into no link yet, or into more than one.
+const NONE: u32 = u32::MAX;
+const NEVER: u32 = u32::MAX - 1;
+
+/// Of each link, by place, that into which all goes that enters it, where that comes from endpoints; otherwise none.
+fn leads(routes: &Routes, links: &Links) -> Vec<u32> {
+    let mut leads = vec![NONE; links.len()];
+    for passage in passages(routes.steps()) {
+        let to = passage.to.link().filter(|_| passage.from == From::End);
+        let to = to.map_or(NEVER, |Place(to)| to);
+        let known = &mut leads[passage.link.0 as usize];
+        *known = if [NONE, to].contains(known) { to } else { NEVER };
+    }
+    for (place, to) in (0..).map(Place).zip(&mut leads) {
+        let link = links.look(place);
+        // What passes in no time would be taken in behind what came by a later event of the same instant.
+        if !link.is_open() || link.is_rough() || !link.takes_time() {
+            *to = NEVER;
+        }
+    }
+    leads
+}
+
+/// Whether it pays to take in late what `wires`, at least so many, lead into a link.
+fn pays(links: &Links, place: Place, wires: &[Place], fewest: usize) -> bool {
+    let link = links.look(place);
+    let before = wires.iter().map(|&wire| links.look(wire).delay()).max().unwrap_or(Span::ZERO);
+    (fewest..=MOST_WIRES).contains(&wires.len())
+        && link.acts_on_arrivals()
+        && link.rate().bytes_in(link.delay()) >= FEWEST
+        && link.rate().bytes_in(link.delay() + before) <= MOST
+}
+
+/// No packet is listed.
+const EMPTY: u64 = u64::MAX;
+
+/// What is on its way to one link.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    keys: Keys,
+    /// So late it may be found out what has arrived.
+    lag: Span,
+    /// When each packet arrives, and by which wire: first what is being taken in, in order.
+    packets: Vec<u64>,
+    /// So many of these are being taken in, and so many of them have been.
+    due: usize,
+    taken: usize,
+    /// The first of the others.
+    first: u64,
+}
+
+impl Listed {
+    fn new(keys: Keys, lag: Span) -> Self {
+        Self { keys, lag, packets: Vec::new(), due: 0, taken: 0, first: EMPTY }
+    }
+
+    /// When what is listed must be taken in at the latest.
+    fn alarm(&self) -> Time {
+        if self.first == EMPTY { Time::NEVER } else { self.keys.time(self.first).after(self.lag) }
+    }
+
+    /// Lists a packet.
+    #[inline(always)]
+    fn add(&mut self, key: u64) {
+        self.packets.push(key);
+        self.first = self.first.min(key);
+    }
+
+    /// What arrives before `until`, or then by a wire in front of `before`, is to be taken in.
+    pub(crate) fn begin(&mut self, until: Time, before: Place) {
+        let limit = self.keys.of(before, until);
+        self.packets.sort_unstable();
+        self.due = self.packets.partition_point(|&key| key < limit);
+        self.first = self.packets.get(self.due).copied().unwrap_or(EMPTY);
+    }
+
+    /// The next packet that is to be taken in: by which wire it comes, and when.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<(Place, Time)> {
+        if self.taken == self.due {
+            self.packets.drain(..std::mem::take(&mut self.due));
+            self.taken = 0;
+            return None;
+        }
+        let key = self.packets[self.taken];
+        self.taken += 1;
+        Some((self.keys.wire(key), self.keys.time(key)))
+    }
+
+    /// The wire by which one comes that is so many places behind that.
+    #[inline(always)]
+    pub(crate) fn soon(&self, places: usize) -> Option<Place> {
+        self.packets.get(self.taken + places).map(|&key| self.keys.wire(key))
+    }
+}
+
+/// All lists.
+#[derive(Debug, Default)]
+pub(crate) struct Gathering {
+    lists: Vec<Listed>,
+    /// By place: the list of what comes by that wire.
+    list_of: Vec<u8>,
+}
+
+impl Gathering {
+    /// Finds what may be gathered, where at least so many wires lead, and lays routes anew.
+    pub(crate) fn begin(routes: &mut Routes, links: &Links, events: &EventQueue, fewest: usize) -> Self {
+        let mut gathering = Self::default();
+        let Some(keys) = events.keys().filter(|_| links.len() <= MOST_LINKS) else { return gathering };
+        let leads = leads(routes, links);
+        let mut wires = vec![Vec::new(); links.len()];
+        for (wire, &to) in (0..).map(Place).zip(&leads) {
+            if let Some(wires) = wires.get_mut(to as usize) {
+                wires.push(wire);
+            }
+        }
+        for passage in passages(routes.steps()) {
+            let Place(link) = passage.link;
+            let is_led = matches!(passage.from, From::Link(Place(from)) if leads[from as usize] == link);
+            if !is_led {
+                wires[link as usize].clear();
+            }
+        }
+        for (place, wires) in (0..).map(Place).zip(wires) {
+            if gathering.lists.len() < MOST_LISTS && pays(links, place, &wires, fewest) {
+                let list = gathering.lists.len() as u8;
+                gathering.lists.push(Listed::new(keys, links.look(place).delay()));
+                gathering.list_of.resize(links.len(), 0);
+                for wire in &wires {
+                    gathering.list_of[wire.0 as usize] = list;
+                }
+                routes.gather(&wires);
+            }
+        }
+        gathering
+    }
+
+    /// From now on nothing is gathered: all that is listed, by which wire it comes and when, in order.
+    pub(crate) fn end(&mut self, routes: &mut Routes) -> Vec<(Place, Time)> {
+        let lists = std::mem::take(self).lists;
+        if !lists.is_empty() {
+            routes.gather_no_longer();
+        }
+        let of = |list: Listed| {
+            list.packets.into_iter().map(move |key| (list.keys.wire(key), list.keys.time(key)))
+        };
+        let mut listed: Vec<_> = lists.into_iter().flat_map(of).collect();
+        listed.sort_unstable_by_key(|&(_, arrives)| arrives);
+        listed
+    }
+
+    /// How many lists there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// When the next list must be taken in at the latest.
+    pub(crate) fn alarm(&self) -> Time {
+        self.lists.iter().map(Listed::alarm).min().unwrap_or(Time::NEVER)
+    }
+
+    /// A list that must be taken in by `now`, if there is one.
+    pub(crate) fn due(&self, now: Time) -> Option<usize> {
+        self.lists.iter().position(|list| list.alarm() <= now)
+    }
+
+    /// Lists a packet that comes by a wire; when it must be taken in at the latest.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, wire: Place, arrives: Time) -> Time {
+        let list = &mut self.lists[usize::from(self.list_of[wire.0 as usize])];
+        list.add(list.keys.of(wire, arrives));
+        arrives.after(list.lag)
+    }
+
+    /// A list.
+    #[inline(always)]
+    pub(crate) fn list(&mut self, list: usize) -> &mut Listed {
+        &mut self.lists[list]
+    }
+}
