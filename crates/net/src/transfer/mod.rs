@@ -11,11 +11,13 @@ mod news;
 mod offer;
 mod partial;
 mod past;
+mod place;
 mod reach;
 mod receive;
 mod receiving;
 mod send;
 mod sending;
+mod settling;
 mod widening;
 #[cfg(test)]
 mod widening_by_rfc;

@@ -1,46 +1,19 @@
 //! A file that is not complete yet: under a name of its own beside the place where it belongs, which it takes only when it is
-//! whole and has the right hash. What there is of it outlives the process, so that a later one goes on.
+//! whole and has the right hash. What there is of it outlives the process, so that a later one goes on. Where that is, is said in
+//! `place.rs`, and whether the hash is right in `settling.rs`.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use ring::digest::{Context, SHA256};
-use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with, statvfs};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::hash::{Hash, finished, hash_of};
+use super::hash::{Hash, finished};
 use super::offer::Offer;
-
-/// The end of the names of files that are not complete, which begin with a dot.
-const SUFFIX: &str = ".partial";
-
-/// A file that is being settled. The thread that reads it stops when this is dropped.
-pub struct Settling {
-    thread: JoinHandle<io::Result<bool>>,
-    wanted: Arc<()>,
-}
-
-impl Settling {
-    /// Whether it is known what came of it.
-    pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
-    }
-
-    /// Waits for what came of it: whether the bytes have the offered hash.
-    ///
-    /// # Errors
-    /// Of the disk.
-    pub fn join(self) -> io::Result<bool> {
-        let Self { thread, wanted } = self;
-        let outcome = thread.join();
-        drop(wanted);
-        outcome.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
-    }
-}
+use super::place::{self, There, said};
+use super::settling::{Settling, Written};
 
 /// What there is of a file.
 pub struct Partial {
@@ -65,66 +38,22 @@ impl Partial {
     /// In words for the sender: the file is there, there is no room for it, or the folder cannot be written to.
     pub fn open(folder: &Path, offer: &Offer, overwrite: bool) -> Result<Self, String> {
         let whole = folder.join(&offer.name);
-        if offer.name.starts_with('.') && offer.name.ends_with(SUFFIX) {
-            return Err(format!(
-                "{} is a name of files that are not complete; expected another one",
-                offer.name
-            ));
+        if let There::Alike = place::there(&whole, offer, overwrite)? {
+            return Self::kept(whole, offer);
         }
-        match whole.symlink_metadata() {
-            Ok(there) if there.is_dir() => {
-                return Err(format!("{} is a folder; expected a file", offer.name));
-            }
-            Ok(there) if !overwrite => {
-                let is_alike = there.is_file() && there.len() == offer.size.get();
-                return if is_alike { Self::kept(whole, offer) } else { Err(in_the_way(offer)) };
-            }
-            // Under the name that a partial file has, which is shorter, this would be found out when all is there.
-            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
-                return Err(format!("{}: {error}", offer.name));
-            }
-            _ => {}
-        }
-        // Files of one name and different bytes have different partial files.
-        let mark = offer.hash[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
-        let short: String = offer.name.chars().take(40).collect();
-        let path = folder.join(format!(".{short}.{mark:016x}{SUFFIX}"));
-        let said = |error: io::Error| format!("{}: {error}", offer.name);
-        // Somebody else who may write here could have put a link or a pipe in its place.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .read(true)
-            .custom_flags(flags)
-            .open(&path)
-            .map_err(said)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => format!("{} is being received already", offer.name),
-            TryLockError::Error(error) => said(error),
-        })?;
-        let there = file.metadata().map_err(said)?;
-        if !there.is_file() {
-            return Err(said(io::Error::other("what there is of it is no file")));
-        }
+        let path = place::partial(folder, offer);
+        let file = place::opened_partial(&path, offer)?;
         let size = offer.size.get();
-        let mut have = there.len();
+        let mut have = file.metadata().or_else(said(offer))?.len();
         if have > size {
-            file.set_len(0).map_err(said)?;
+            file.set_len(0).or_else(said(offer))?;
             have = 0;
         }
-        let room = statvfs(folder).map(|system| system.f_bavail.saturating_mul(system.f_frsize));
-        if room.is_ok_and(|room| room < size - have) {
+        if let Err(why) = place::expect_room(folder, offer, have) {
             if have == 0 {
                 let _ = fs::remove_file(&path);
             }
-            let room = tailback_core::Bytes::new(room.unwrap_or_default());
-            return Err(format!(
-                "{} needs {}{}, and there is room for {room}",
-                offer.name,
-                tailback_core::Bytes::new(size - have),
-                if have > 0 { " more" } else { "" }
-            ));
+            return Err(why);
         }
         let running = (have == 0).then(|| Context::new(&SHA256));
         Ok(Self { file, path, whole, size, hash: offer.hash, have, running, overwrite, is_kept: false })
@@ -132,9 +61,7 @@ impl Partial {
 
     /// What has the offered name and size. It is read, and nothing else.
     fn kept(whole: PathBuf, offer: &Offer) -> Result<Self, String> {
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(&whole);
-        let file = file.map_err(|error| format!("{}: {error}", offer.name))?;
+        let file = place::opened_whole(&whole, offer)?;
         let (size, hash) = (offer.size.get(), offer.hash);
         let (path, running, overwrite) = (whole.clone(), None, false);
         Ok(Self { file, path, whole, size, hash, have: size, running, overwrite, is_kept: true })
@@ -203,27 +130,13 @@ impl Partial {
     /// # Errors
     /// Of the disk, and where the system has no more threads.
     pub fn settle_beside(&mut self) -> io::Result<Settling> {
-        let wanted = Arc::new(());
-        let heard = Arc::downgrade(&wanted);
-        let (path, known, expected) = (self.path.clone(), self.running.take().map(finished), self.hash);
-        let (written, size) = (self.file.metadata()?, self.size);
-        let thread = thread::Builder::new().name("settling".to_owned()).spawn(move || {
-            // Opened anew: a copy of what is open here would keep the lock when nobody waits for the thread any more.
-            let mut file = File::open(path)?;
-            // A sender that comes again and again would otherwise have as many threads read all of it.
-            let mut go_on = |_| heard.strong_count() > 0;
-            let hash = if let Some(hash) = known { hash } else { hash_of(&mut file, &mut go_on)?.1 };
-            let there = file.metadata()?;
-            if (there.dev(), there.ino()) != (written.dev(), written.ino()) {
-                return Err(io::Error::other("somebody else has put another file in its place"));
-            }
-            let is_right = hash == expected && there.len() == size;
-            if is_right {
-                file.sync_all()?;
-            }
-            Ok(is_right)
-        })?;
-        Ok(Settling { thread, wanted })
+        Settling::begin(Written {
+            path: self.path.clone(),
+            there: self.file.metadata()?,
+            known: self.running.take().map(finished),
+            size: self.size,
+            hash: self.hash,
+        })
     }
 
     /// Gives the file its name, for good. What of it is on the disk is [`Partial::settle_beside`]'s business.
@@ -261,14 +174,6 @@ impl Partial {
         }
         fs::remove_file(&self.path)
     }
-}
-
-/// Why a file is not wanted where another one has its name.
-pub(super) fn in_the_way(offer: &Offer) -> String {
-    format!(
-        "{} is there already, and is another file; expected another name, or recv --overwrite",
-        offer.name
-    )
 }
 
 #[cfg(test)]
@@ -357,20 +262,6 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_not_read_to_its_end() {
-        const LONG: u64 = 1 << 31;
-        let folder = Folder::new("unwanted");
-        let offer = Offer { size: Bytes::new(LONG), ..offer("film", b"") };
-        let place = Partial::open(folder.path(), &offer, false).expect("opened").path().to_owned();
-        File::create(place).and_then(|file| file.set_len(LONG)).expect("long");
-        let mut partial = Partial::open(folder.path(), &offer, false).expect("opened");
-        let Settling { thread, wanted } = partial.settle_beside().expect("begun");
-        drop(wanted);
-        let error = thread.join().expect("no panic").expect_err("stopped");
-        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
-    }
-
-    #[test]
     fn what_there_is_no_room_for_is_refused_and_what_is_there_of_it_stays() {
         let folder = Folder::new("room");
         let small = offer("film", b"whole");
@@ -445,7 +336,7 @@ mod tests {
         let mark = offer("", b"whole").hash[..8]
             .iter()
             .fold(String::new(), |mark, byte| format!("{mark}{byte:02x}"));
-        let own = format!("{dots}{mark}{SUFFIX}");
+        let own = format!("{dots}{mark}.partial");
         for name in [&own, ".film.0123456789abcdef.partial"] {
             assert!(refused(&folder, &offer(name, b"whole"), true).contains("not complete"), "{name}");
         }

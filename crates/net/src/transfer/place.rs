@@ -1,0 +1,102 @@
+//! Where an offered file goes: the names of it and of what there is of it, whether it is wanted there, and whether there is room.
+//! What is written there is `partial.rs`'s business. Errors are in words for the sender.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, statvfs};
+use tailback_core::Bytes;
+
+use super::offer::Offer;
+
+/// The end of the names of files that are not complete, which begin with a dot.
+const SUFFIX: &str = ".partial";
+
+/// Somebody else who may write here could have put a link or a pipe in its place.
+const NEITHER_LINK_NOR_PIPE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
+
+/// What has an offered file's name.
+pub(super) enum There {
+    /// Nothing, or what may be replaced.
+    Free,
+    /// A file of its size, which may be all of it.
+    Alike,
+}
+
+/// What has the name of an offered file, whose place is `whole`.
+///
+/// # Errors
+/// Where the file cannot have it.
+pub(super) fn there(whole: &Path, offer: &Offer, overwrite: bool) -> Result<There, String> {
+    if offer.name.starts_with('.') && offer.name.ends_with(SUFFIX) {
+        return Err(format!("{} is a name of files that are not complete; expected another one", offer.name));
+    }
+    match whole.symlink_metadata() {
+        Ok(there) if there.is_dir() => Err(format!("{} is a folder; expected a file", offer.name)),
+        Ok(there) if !overwrite => {
+            let is_alike = there.is_file() && there.len() == offer.size.get();
+            if is_alike { Ok(There::Alike) } else { Err(in_the_way(offer)) }
+        }
+        // Under the name that a partial file has, which is shorter, this would be found out when all is there.
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => said(offer)(error),
+        _ => Ok(There::Free),
+    }
+}
+
+/// Where what there is of it is kept. Files of one name and different bytes have different partial files.
+pub(super) fn partial(folder: &Path, offer: &Offer) -> PathBuf {
+    let mark = offer.hash[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
+    let short: String = offer.name.chars().take(40).collect();
+    folder.join(format!(".{short}.{mark:016x}{SUFFIX}"))
+}
+
+/// Opens what has the name of an offered file, to read it and nothing else.
+pub(super) fn opened_whole(whole: &Path, offer: &Offer) -> Result<File, String> {
+    let flags = NEITHER_LINK_NOR_PIPE.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(whole).or_else(said(offer))
+}
+
+/// Opens what there is of it, or begins; for nobody else meanwhile.
+pub(super) fn opened_partial(path: &Path, offer: &Offer) -> Result<File, String> {
+    let flags = NEITHER_LINK_NOR_PIPE.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).read(true).custom_flags(flags);
+    let file = options.open(path).or_else(said(offer))?;
+    file.try_lock().or_else(|error| match error {
+        TryLockError::WouldBlock => Err(format!("{} is being received already", offer.name)),
+        TryLockError::Error(error) => said(offer)(error),
+    })?;
+    if !file.metadata().or_else(said(offer))?.is_file() {
+        return said(offer)(io::Error::other("what there is of it is no file"));
+    }
+    Ok(file)
+}
+
+/// Whether there is room for what is not there yet.
+pub(super) fn expect_room(folder: &Path, offer: &Offer, have: u64) -> Result<(), String> {
+    let lacks = offer.size.get() - have;
+    // Where nobody knows, it is found out.
+    let Ok(system) = statvfs(folder) else { return Ok(()) };
+    let room = system.f_bavail.saturating_mul(system.f_frsize);
+    if room >= lacks {
+        return Ok(());
+    }
+    let (lacks, room) = (Bytes::new(lacks), Bytes::new(room));
+    let more = if have > 0 { " more" } else { "" };
+    Err(format!("{} needs {lacks}{more}, and there is room for {room}", offer.name))
+}
+
+/// Why a file is not wanted where another one has its name.
+pub(super) fn in_the_way(offer: &Offer) -> String {
+    format!(
+        "{} is there already, and is another file; expected another name, or recv --overwrite",
+        offer.name
+    )
+}
+
+/// What the system says of it, under the offered name: the folder is nobody else's business.
+pub(super) fn said<T>(offer: &Offer) -> impl Fn(io::Error) -> Result<T, String> + '_ {
+    |error| Err(format!("{}: {error}", offer.name))
+}
