@@ -28,6 +28,10 @@
 //! How tiny busy periods are merged: here they are laid end to end and idle times left out, as Eq. 2 integrates over busy
 //! time. With idle times counted into b, η would be smaller at low loads, and would move with them, against §II-B.
 //!
+//! What happens at equal times: a busy period of exactly b counts as a tiny one (stated, §II-B: "larger than"). A packet that
+//! comes as the server ends begins a new busy period, as it finds the link idle (inferred; the paper is silent). With `work`,
+//! packets that are evenly spaced at full load are therefore tiny busy periods as they are at lower loads.
+//!
 //! Known limit: a busy period tells its η when it ends (Eq. 2), so while a queue never empties, its average η stands
 //! still. It is the ρ loop that breaks long busy periods up (§II-A).
 

@@ -96,6 +96,38 @@ fn a_batch_of_n_is_one_less_an_nth_and_with_the_packet_in_transmission_one() {
     assert!(waiting < 1e-9 && (work - 0.25).abs() < 1e-6, "{waiting} {work}");
 }
 
+/// The samples of η from bursts of so many packets, the time in milliseconds before each; the shortest busy period is 3 ms.
+fn samples(bursts: &[(u64, usize)]) -> Vec<f64> {
+    let (mut work, mut clock) = (Workload::new(), Time::ZERO);
+    let mut burstiness = Burstiness::new(Span::from_millis(3), Delay::Work);
+    let mut samples = Vec::new();
+    for &(gap, packets) in bursts {
+        clock += Span::from_millis(gap);
+        burstiness.feed(&work.advance(clock), |sample| samples.push(sample));
+        for _ in 0..packets {
+            let (wait, service) = work.add(PACKET, RATE);
+            burstiness.arrive(wait, service);
+        }
+    }
+    samples
+}
+
+/// Li and Mills, §II-B: "only when the length of a busy period is larger" than the least.
+#[test]
+fn a_busy_period_as_long_as_the_shortest_waits_for_another() {
+    assert_eq!(samples(&[(0, 4), (9, 0)]), [1.0]);
+    assert!(samples(&[(0, 3), (9, 0)]).is_empty());
+    // Two triangles side by side, of three packets and of one, in one over all four.
+    assert_eq!(samples(&[(0, 3), (9, 1), (9, 0)]), [(9.0 + 1.0) / 16.0]);
+}
+
+#[test]
+fn a_packet_that_comes_as_the_server_ends_begins_a_busy_period() {
+    assert_eq!(samples(&[(0, 4), (4, 4), (9, 0)]), [1.0, 1.0]);
+    // A millisecond before, it is one busy period of eight packets.
+    assert_eq!(samples(&[(0, 4), (3, 4), (9, 0)]), [(16.0 + 16.0 + 2.0 * 4.0) / 64.0]);
+}
+
 #[test]
 fn poisson_arrivals_lie_between_the_papers_thresholds_at_any_load() {
     for load in [0.6, 0.8, 0.9, 0.95] {
