@@ -3,6 +3,7 @@ say when somebody stops them. What they print is made by the commands."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -41,12 +42,12 @@ def told_apart(where: Place) -> None:
 @contextmanager
 def stoppable(left: str | Callable[[], str]) -> Iterator[None]:
     """What is said on standard error where the user stops the work inside: that it stopped, and what is ``left``. The exit
-    status is 130, as shells have it."""
+    status is 130, as shells have it, or that of another signal which the interrupt names."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         typer.echo(f"tailback: stopped; {left if isinstance(left, str) else left()}", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(128 + getattr(interrupt, "number", signal.SIGINT)) from None
 
 
 def show(table: Table) -> None:

@@ -22,6 +22,7 @@ from tailback.commands.console import stoppable
 from tailback.errors import ArgumentError, TailbackError, refused
 from tailback.results.files import make_folder
 from tailback.transfer import keys
+from tailback.transfer.ending import heeding
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -138,7 +139,8 @@ def send_file(
         told |= {"invitation": list(keys.invitation(key)), "keys": keys.own().told()}
     scenario = scenario_of(file.name, scheme, changes, seed)
     told["classes"] = told_of(scenario.to_dict()["flows"][0]["scheme"])
-    with _Seen(common) as seen, stoppable("the receiver keeps what has arrived; the same commands go on from there"):
+    left = "the receiver keeps what has arrived; the same commands go on from there"
+    with _Seen(common) as seen, stoppable(left), heeding():
         result, report = _moved(lambda: _core.send_file(scenario.to_json(), json.dumps(told), seen.hear))
     _tell(result, report, common, f"sent {report['name']} to {report['peer']}")
 
@@ -185,7 +187,8 @@ def receive_file(
         typer.echo(f"Waiting for a file. At the other host: {shlex.join(words)}", err=True)
 
     admission = Admission()
-    with _Seen(common, listening) as seen, stoppable("what has arrived is kept; the same commands go on from there"):
+    left = "what has arrived is kept; the same commands go on from there"
+    with _Seen(common, listening) as seen, stoppable(left), heeding():
         result, report = _moved(lambda: _core.receive_file(json.dumps(told), admission.refusal, seen.hear))
     _tell(result, report, common, f"received {report['path']} from {report['peer']}")
 

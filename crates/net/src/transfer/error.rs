@@ -33,6 +33,17 @@ pub enum TransferError {
         /// Of how much.
         total: Bytes,
     },
+    /// All of it has arrived, and the disk did not take it. Nothing of it can be relied on.
+    #[error(
+        "{}: the disk did not take all of it: {source}; it was thrown away, because nobody can say which bytes are on the disk: the \
+         same commands begin anew", path.display()
+    )]
+    Unsynced {
+        /// Where it was.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The file's name cannot be given to another host.
     #[error(
         "{} is not a name that can be given to another host; expected UTF-8 of at most 255 bytes without control characters and \
@@ -152,6 +163,16 @@ pub enum TransferError {
     /// The socket.
     #[error("{0}")]
     Socket(#[from] io::Error),
+}
+
+impl TransferError {
+    /// In words for the other end, which does not know how much is there.
+    pub(super) fn told(&self, kept: Bytes, total: Bytes) -> String {
+        match self {
+            Self::Stopped => format!("{self}; {}", left("sender", kept, total)),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// An address that was tried.

@@ -186,6 +186,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    use super::super::settling::Settled;
     use tailback_core::Bytes;
 
     fn offer(name: &str, bytes: &[u8]) -> Offer {
@@ -193,6 +194,14 @@ mod tests {
         context.update(bytes);
         let (size, hash) = (Bytes::new(bytes.len() as u64), finished(context));
         Offer { name: name.to_owned(), size, hash, flow: String::new() }
+    }
+
+    fn is_right(settled: io::Result<Settled>) -> bool {
+        match settled.expect("settled") {
+            Settled::Right => true,
+            Settled::Wrong => false,
+            Settled::Unsynced(error) => panic!("{error}"),
+        }
     }
 
     fn refused(folder: &Folder, offer: &Offer, overwrite: bool) -> String {
@@ -213,13 +222,13 @@ mod tests {
             let have = partial.have() as usize;
             partial.append(&b"whole"[have..]).expect("written");
             assert!(partial.is_complete());
-            assert!(partial.settle_beside().expect("begun").join().expect("settled"), "{name}");
+            assert!(is_right(partial.settle_beside().expect("begun").join()), "{name}");
             assert_eq!(fs::read(partial.keep().expect("kept")).expect("there"), b"whole");
         }
         let wrong = Offer { hash: [7; 32], ..offer("wrong", b"whole") };
         let mut partial = Partial::open(folder.path(), &wrong, false).expect("opened");
         partial.append(b"whole").expect("written");
-        assert!(!partial.settle_beside().expect("begun").join().expect("settled"));
+        assert!(!is_right(partial.settle_beside().expect("begun").join()));
     }
 
     /// The hash of what was written does not say what is there.
@@ -236,9 +245,9 @@ mod tests {
             let _ = partial.discard();
             outcome
         };
-        assert!(settled(&|_| {}).expect("settled"));
+        assert!(is_right(settled(&|_| {})));
         let cut = |place: &Path| File::options().write(true).open(place).and_then(|file| file.set_len(1));
-        assert!(!settled(&|place| cut(place).expect("cut")).expect("settled"));
+        assert!(!is_right(settled(&|place| cut(place).expect("cut"))));
         let replace = |place: &Path| fs::remove_file(place).and_then(|()| fs::write(place, b"whole"));
         let error = settled(&|place| replace(place).expect("replaced")).expect_err("another file");
         assert_eq!(error.to_string(), "somebody else has put another file in its place");
@@ -284,7 +293,7 @@ mod tests {
         let folder = Folder::new("before");
         fs::write(folder.path().join("film"), b"").expect("written");
         let mut partial = Partial::open(folder.path(), &offer("film", b""), false).expect("alike");
-        assert!(partial.is_kept() && partial.settle_beside().expect("begun").join().expect("settled"));
+        assert!(partial.is_kept() && is_right(partial.settle_beside().expect("begun").join()));
         partial.discard().expect("nothing to do");
         assert_eq!(fs::read(folder.path().join("film")).expect("there"), b"");
     }

@@ -12,7 +12,7 @@ use super::hash::Hash;
 use super::offer::{Offer, write_answer};
 use super::partial::Partial;
 use super::place::in_the_way;
-use super::settling::Settling;
+use super::settling::{Settled, Settling};
 use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about, plain};
 use crate::buffer::ReceiveBuffer;
 use crate::channel::{Message, SecuredChannel};
@@ -147,11 +147,15 @@ impl<R: Endpoint> Session<R> {
         }
     }
 
-    fn judge(&self, is_right: bool) -> Result<Ended, TransferError> {
-        match (is_right, self.partial.is_kept()) {
-            (true, _) => Ok(Ended::Whole),
-            (false, true) => Ok(Ended::InTheWay),
-            (false, false) => Err(TransferError::Hash { name: self.offer.name.clone() }),
+    fn judge(&self, settled: Settled) -> Result<Ended, TransferError> {
+        match (settled, self.partial.is_kept()) {
+            (Settled::Right, _) => Ok(Ended::Whole),
+            (Settled::Wrong, true) => Ok(Ended::InTheWay),
+            (Settled::Wrong, false) => Err(TransferError::Hash { name: self.offer.name.clone() }),
+            (Settled::Unsynced(source), true) => Err(about(self.partial.path())(source)),
+            (Settled::Unsynced(source), false) => {
+                Err(TransferError::Unsynced { path: self.partial.path().to_owned(), source })
+            }
         }
     }
 
@@ -289,10 +293,12 @@ impl<R: Endpoint> Session<R> {
     /// The sender hears why it failed; what is of no use is thrown away.
     pub(super) fn fail(mut self, clock: Clock, error: TransferError) -> TransferError {
         if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
-            let verdict = Message::Verdict(Err(error.to_string()));
+            let why = error.told(Bytes::new(self.partial.have()), self.offer.size);
+            let verdict = Message::Verdict(Err(why));
             say_until_heard(&mut self.driver, clock, (LINGER, &mut || true), &verdict);
         }
-        if matches!(error, TransferError::Hash { .. }) || self.partial.have() == 0 {
+        let is_of_no_use = matches!(error, TransferError::Hash { .. } | TransferError::Unsynced { .. });
+        if is_of_no_use || self.partial.have() == 0 {
             // The error that led here is the one to tell.
             let _ = self.partial.discard();
         }

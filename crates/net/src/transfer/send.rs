@@ -24,8 +24,8 @@ use crate::secure::handshake::{Accepted, Initiator};
 use crate::socket::MarkedSocket;
 use crate::udp::{Driver, EdgeCounters};
 
-/// So often is it said that the receiver's word was heard.
-const FAREWELLS: u32 = 3;
+/// So often is the last word said.
+const LAST_WORDS: u32 = 3;
 
 /// A file that has arrived.
 #[derive(Clone, Debug)]
@@ -104,17 +104,16 @@ pub fn send<E: Endpoint>(
         let mut sending = Sending::new(config, &mut file, size, now, path, (&past, &mut widening));
         let outcome = sending.run(&mut driver, &mut *watch);
         let read = sending.read();
+        let done = read - driver.kept() as u64;
         let outcome = outcome.map_err(|error| explained(error, &before, &file, &config.file));
         let channel = driver.channel_mut();
         match &outcome {
             // Who is to go on hears of no end.
-            Err(TransferError::Peer { .. } | TransferError::Silent { .. }) | Ok(Ended::Anew(..)) => {}
-            Err(error) => channel.say(now.now(), &Message::Verdict(Err(error.to_string()))),
-            // Nobody hears whether it has come: without it the receiver goes on for a while.
-            Ok(Ended::Whole) => {
-                for _ in 0..FAREWELLS {
-                    channel.say(now.now(), &Message::Farewell);
-                }
+            Err(TransferError::Silent { .. }) | Ok(Ended::Anew(..)) => {}
+            Err(TransferError::Peer { .. }) | Ok(Ended::Whole) => last_word(channel, now, &Message::Farewell),
+            Err(error) => {
+                let why = error.told(Bytes::new(done), Bytes::new(size));
+                last_word(channel, now, &Message::Verdict(Err(why)));
             }
         }
         let (edge, moves) = (past.edge_with(driver.counters()), past.moves + driver.channel().moves());
@@ -151,6 +150,13 @@ fn explained(error: TransferError, before: &Metadata, file: &File, path: &std::p
             TransferError::Peer { who, text }
         }
         other => other,
+    }
+}
+
+/// Nobody hears whether it has come: without it the receiver goes on for a while.
+fn last_word(channel: &mut SecuredChannel, clock: Clock, word: &Message) {
+    for _ in 0..LAST_WORDS {
+        channel.say(clock.now(), word);
     }
 }
 

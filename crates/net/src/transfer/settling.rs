@@ -12,8 +12,20 @@ use super::hash::{Hash, hash_of};
 
 /// A file that is being settled. The thread that reads it stops when this is dropped.
 pub struct Settling {
-    thread: JoinHandle<io::Result<bool>>,
+    thread: JoinHandle<io::Result<Settled>>,
     wanted: Arc<()>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Settled {
+    /// The bytes have the offered hash, and are on the disk.
+    Right,
+    /// They do not have it.
+    Wrong,
+    /// They have it, and the disk did not take all of them. Which ones, nobody can say, and a later try cannot be believed: a system
+    /// that could not write its copy of them keeps that for written.
+    Unsynced(io::Error),
 }
 
 /// What is known of a file that is to be settled.
@@ -47,11 +59,11 @@ impl Settling {
         self.thread.is_finished()
     }
 
-    /// Waits for what came of it: whether the bytes have the offered hash.
+    /// Waits for what came of it.
     ///
     /// # Errors
-    /// Of the disk.
-    pub fn join(self) -> io::Result<bool> {
+    /// Where the file cannot be read, or is another one.
+    pub fn join(self) -> io::Result<Settled> {
         let Self { thread, wanted } = self;
         let outcome = thread.join();
         drop(wanted);
@@ -59,8 +71,8 @@ impl Settling {
     }
 }
 
-/// Whether what was written is what was offered; then it is on the disk.
-fn settled(written: &Written, go_on: &mut dyn FnMut(u64) -> bool) -> io::Result<bool> {
+/// Whether what was written is what was offered; then it is brought to the disk.
+fn settled(written: &Written, go_on: &mut dyn FnMut(u64) -> bool) -> io::Result<Settled> {
     // Opened anew: a copy of what is open elsewhere would keep the lock when nobody waits for the thread any more.
     let mut file = File::open(&written.path)?;
     let hash = if let Some(hash) = written.known { hash } else { hash_of(&mut file, go_on)?.1 };
@@ -68,11 +80,10 @@ fn settled(written: &Written, go_on: &mut dyn FnMut(u64) -> bool) -> io::Result<
     if (there.dev(), there.ino()) != (written.there.dev(), written.there.ino()) {
         return Err(io::Error::other("somebody else has put another file in its place"));
     }
-    let is_right = hash == written.hash && there.len() == written.size;
-    if is_right {
-        file.sync_all()?;
+    if hash != written.hash || there.len() != written.size {
+        return Ok(Settled::Wrong);
     }
-    Ok(is_right)
+    Ok(file.sync_all().map_or_else(Settled::Unsynced, |()| Settled::Right))
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::net::UdpSocket;
 use std::thread;
 
 use tailback_core::{Bytes, Span, Time};
-use tailback_net::Clock;
+use tailback_net::channel::Message;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{Phase, ReceiveConfig, Seen, SendConfig, send};
+use tailback_net::{Channel, Clock};
 
 use crate::accepting::accepting;
 use crate::ends;
@@ -117,6 +118,40 @@ fn what_the_network_said_before_is_no_reason() {
             });
         }
     });
+}
+
+/// It says so until its sender has heard it, and need not wait any longer.
+#[test]
+fn a_receiver_that_says_why_it_ends_hears_that_it_was_heard() {
+    let folder = Places::new("heard");
+    let file = folder.file(SIZE);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let (address, pair) = (socket.local_addr().expect("bound"), KeyPair::generate().expect("random numbers"));
+    let keys = Some((pair.clone(), Invitation::of(&pair)));
+    let receiver = thread::spawn(move || {
+        let clock = Clock::start();
+        let (mut channel, _) = accepting(socket, &pair, clock);
+        let mut buffer = vec![0; 65_536];
+        while clock.now() < Time::ZERO + LONG {
+            channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
+            thread::sleep(std::time::Duration::from_millis(20));
+            while let Ok(arrived) = channel.receive(&mut buffer) {
+                for datagram in arrived.datagrams_mut(&mut buffer) {
+                    channel.open(clock.now(), &arrived, datagram);
+                }
+            }
+            if channel.take_message() == Some(Message::Farewell) {
+                return true;
+            }
+        }
+        false
+    });
+    let packet = Bytes::new(1500);
+    let patience = Span::from_secs(5);
+    let sending = SendConfig { file, peers: vec![address], keys, patience, packet, longer: LONG };
+    let error = sent(&sending, "cubic").expect_err("enough").to_string();
+    assert_eq!(error, "the receiver says: enough");
+    assert!(receiver.join().expect("no panic"), "nobody said that it was heard");
 }
 
 #[test]

@@ -1,0 +1,135 @@
+"""Transfers that the system ends, or whose disk fails at the last moment: both ends say so and what is left, and it can be taken
+up. Other ends of transfers are in ``test_transfer.py``."""
+
+import ctypes
+import errno
+import json
+import os
+import platform
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.transfers import COMMAND, LONG, Waiting, film, home
+
+__all__ = ["film", "home"]
+
+SLOW = ["--scheme", "{name='fixed-rate',rate='10 Mbit/s'}"]
+"""Some seconds for a film."""
+FSYNC = {"x86_64": 74, "aarch64": 82}
+"""Numbers of the system call, by machine."""
+
+
+def begun(receiver: Waiting, home: dict[str, str], film: Path, folder: Path) -> subprocess.Popen[str]:
+    """A sender of which something has arrived."""
+    words = [*COMMAND, "send", str(film), receiver.host, "--key", receiver.key, *SLOW]
+    sender = subprocess.Popen(words, env=home, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + LONG
+    while not any(part.stat().st_size > 1 << 16 for part in folder.glob(".film.*.partial")):
+        assert time.monotonic() < until
+        assert sender.poll() is None
+        time.sleep(0.02)
+    return sender
+
+
+@pytest.mark.parametrize(
+    ("who", "number"),
+    [("recv", signal.SIGTERM), ("recv", signal.SIGHUP), ("send", signal.SIGTERM), ("send", signal.SIGINT)],
+)
+def test_who_is_told_to_end_says_so_at_both_ends(
+    who: str, number: signal.Signals, tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    receiver = Waiting(tmp_path / "in", home)
+    sender = begun(receiver, home, film, tmp_path / "in")
+    began = time.monotonic()
+    (receiver.process if who == "recv" else sender).send_signal(number)
+    _, sent = sender.communicate(timeout=LONG)
+    status, _, received = receiver.end()
+    assert time.monotonic() - began < 9, "nobody waits for a word of the other"
+    there = next((tmp_path / "in").glob(".film.*.partial")).stat().st_size
+    on = "the same commands go on from there"
+    if who == "recv":
+        assert (status, sender.returncode) == (128 + number, 1)
+        assert received.endswith(f"\ntailback: stopped; what has arrived is kept; {on}\n")
+        assert sent == f"tailback: the receiver says: stopped; {there} B of 6291456 B are there: {on}\n"
+    else:
+        assert (status, sender.returncode) == (1, 128 + number)
+        assert sent == f"tailback: stopped; the receiver keeps what has arrived; {on}\n"
+        assert "\ntailback: the sender says: stopped; " in received
+        assert received.endswith(f"are there: {on}\n")
+    receiver = Waiting(tmp_path / "in", home)
+    again = receiver.send(home, film, "--json")
+    assert (again.returncode, receiver.end()[0]) == (0, 0), again.stderr
+    assert json.loads(again.stdout)["resumed_bytes"] == there
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+
+
+def test_who_waits_and_is_told_to_end_ends(tmp_path: Path, home: dict[str, str]) -> None:
+    receiver = Waiting(tmp_path / "in", home)
+    receiver.process.send_signal(signal.SIGTERM)
+    status, _, err = receiver.end()
+    assert (status, err.partition(";")[0]) == (143, "tailback: stopped")
+
+
+def test_who_ignores_the_end_of_the_terminal_goes_on(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    """As with ``nohup``."""
+
+    def ignore() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    receiver = Waiting(tmp_path / "in", home, limit=ignore)
+    receiver.process.send_signal(signal.SIGHUP)
+    sent = receiver.send(home, film)
+    assert (sent.returncode, receiver.end()[0]) == (0, 0), sent.stderr
+
+
+def failing(number: int) -> Callable[[], None]:
+    """Makes every ``fsync`` of a process and its children fail with this error, by a filter of the system (seccomp)."""
+    load, is_equal, answer = 0x20, 0x15, 0x06
+    refused, allowed = 0x0005_0000 | number, 0x7FFF_0000
+    call = FSYNC[platform.machine()]
+    filters = [(load, 0, 0, 0), (is_equal, 0, 1, call), (answer, 0, 0, refused), (answer, 0, 0, allowed)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in filters))
+    program = struct.pack("HxxxxxxP", len(filters), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def limit() -> None:
+        no_new_privileges, set_filter, by_filter = 38, 22, 2
+        if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(set_filter, by_filter, program, 0, 0):
+            raise OSError(ctypes.get_errno(), "no filter")
+
+    limit.code = code  # type: ignore[attr-defined]  # It must live as long.
+    return limit
+
+
+@pytest.mark.skipif(platform.machine() not in FSYNC, reason="the number of the system call is not known here")
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_what_the_disk_does_not_take_is_thrown_away(
+    number: int, tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    """Linux forgets after an error that its copy was not written: a second ``fsync`` would succeed, and nothing be there."""
+    receiver = Waiting(tmp_path / "in", home, limit=failing(number))
+    sent = receiver.send(home, film)
+    status, _, err = receiver.end()
+    assert (sent.returncode, status) == (1, 1), sent.stderr + err
+    why = f"partial: the disk did not take all of it: {os.strerror(number)} (os error {number}); it was thrown away, "
+    for said in (sent.stderr, err):
+        assert why in said
+        assert said.endswith("the same commands begin anew\n")
+    assert list((tmp_path / "in").iterdir()) == []
+    receiver = Waiting(tmp_path / "in", home)
+    again = receiver.send(home, film, "--json")
+    assert (again.returncode, receiver.end()[0]) == (0, 0), again.stderr
+    assert json.loads(again.stdout)["resumed_bytes"] == 0
+    # What has its name stays, and is not said to be well.
+    receiver = Waiting(tmp_path / "in", home, limit=failing(number))
+    sent = receiver.send(home, film)
+    status, _, err = receiver.end()
+    assert (sent.returncode, status) == (1, 1), sent.stderr + err
+    assert f"in/film: {os.strerror(number)}" in sent.stderr
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
