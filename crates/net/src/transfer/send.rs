@@ -108,8 +108,8 @@ pub fn send<E: Endpoint>(
         let outcome = outcome.map_err(|error| explained(error, &before, &file, &config.file));
         let channel = driver.channel_mut();
         match &outcome {
-            // Who is to go on hears of no end.
-            Err(TransferError::Silent { .. }) | Ok(Ended::Anew(..)) => {}
+            // Who is to go on hears of no end, and who has said nothing at all hears nothing.
+            Err(TransferError::Silent { what: "said", .. }) | Ok(Ended::Anew(..)) => {}
             Err(TransferError::Peer { .. }) | Ok(Ended::Whole) => last_word(channel, now, &Message::Farewell),
             Err(error) => {
                 let why = error.told(Bytes::new(done), Bytes::new(size));
