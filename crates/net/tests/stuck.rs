@@ -15,7 +15,7 @@ use std::{fs, thread};
 
 use accepting::accepting;
 use folder::Folder;
-use tailback_core::{Bytes, FlowId, Kind, Packet, Span, Time};
+use tailback_core::{AckBlocks, Annex, Bytes, FlowId, Kind, Packet, SeqRange, Span, Time};
 use tailback_net::channel::Message;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{Offer, Prepared, RECEIVE_WINDOW, Seen, SendConfig, TransferError, send};
@@ -91,6 +91,41 @@ fn a_receiver_that_acknowledges_nothing_new_is_not_waited_for() {
         encode(&ack, None, 0, &[], &mut frame).expect("a frame");
         while !stop.load(Ordering::Relaxed) {
             channel.send(clock.now(), &frame, &ack).expect("sent");
+            channel.flush().expect("sent");
+            thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
+        }
+    });
+    assert_eq!(
+        error.to_string(),
+        "the receiver has acknowledged nothing new for 12 s, though it is there; 0 B of 100 kB are there: the same commands \
+         go on from there"
+    );
+    assert!(span >= PATIENCE * 12, "not before its time: {span}");
+}
+
+/// It acknowledges what was never sent: by its number, by ranges, by ranges that make no sense. Nothing of that is taken for news, and
+/// nothing of the file is forgotten for it.
+#[test]
+fn a_receiver_that_acknowledges_what_was_never_sent_is_not_waited_for() {
+    let (error, span) = ended("unsent", |mut channel, _, clock, stop| {
+        let range = |start, end| SeqRange { start, end };
+        let far = u64::MAX;
+        let ranges = [range(0, far), range(1 << 40, 1 << 41), range(far - 1, far), range(9, 3)];
+        let blocks = AckBlocks { blocks: ranges, count: 4, trigger: far, ..AckBlocks::default() };
+        let frames: Vec<(Packet, Vec<u8>)> = [(far, false), (1 << 40, true), (100_000, true), (0, true)]
+            .into_iter()
+            .map(|(number, has_ranges)| {
+                let ack = Packet::new(Kind::Ack, FlowId(0), number, Bytes::new(40));
+                let annex = Annex::Blocks(blocks);
+                let mut frame = Vec::new();
+                encode(&ack, has_ranges.then_some(&annex), 0, &[], &mut frame).expect("a frame");
+                (ack, frame)
+            })
+            .collect();
+        while !stop.load(Ordering::Relaxed) {
+            for (ack, frame) in &frames {
+                channel.send(clock.now(), frame, ack).expect("sent");
+            }
             channel.flush().expect("sent");
             thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
         }

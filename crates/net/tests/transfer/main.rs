@@ -12,6 +12,7 @@ mod given_up;
 mod intruders;
 mod kept;
 mod lengths;
+mod liars;
 mod outages;
 mod refused;
 #[path = "../common/relay.rs"]
