@@ -8,6 +8,8 @@ mod altered;
 mod bad_input;
 mod bad_queues;
 mod cells_and_multicast;
+#[path = "common/choices.rs"]
+mod choices;
 mod custom;
 mod emulation;
 mod endpoints;

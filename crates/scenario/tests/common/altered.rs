@@ -3,6 +3,8 @@
 
 use tailback_scenario::{Run, Scenario};
 
+use crate::choices::Choices;
+
 /// Scenarios that need no other file.
 pub(crate) const TEXTS: [&str; 8] = [
     include_str!("../../../../examples/dumbbell.toml"),
@@ -59,25 +61,10 @@ const WORDS: [&str; 40] = [
     "\"web\"",
 ];
 
-/// Takes numbers from bytes; zeros when they run out.
-struct Choices<'a>(&'a [u8]);
-
-impl Choices<'_> {
-    fn below(&mut self, bound: usize) -> usize {
-        let mut number = 0;
-        for _ in 0..2 {
-            let Some((first, rest)) = self.0.split_first() else { break };
-            self.0 = rest;
-            number = number << 8 | usize::from(*first);
-        }
-        number % bound.max(1)
-    }
-}
-
 /// A text altered in a few places: values exchanged, lines left out, doubled or taken from another scenario.
 fn altered(choices: &mut Choices<'_>) -> String {
     let mut lines: Vec<String> = TEXTS[choices.below(TEXTS.len())].lines().map(str::to_owned).collect();
-    while !choices.0.is_empty() && !lines.is_empty() {
+    while !choices.are_over() && !lines.is_empty() {
         let at = choices.below(lines.len());
         match choices.below(8) {
             0 => drop(lines.remove(at)),
@@ -109,7 +96,7 @@ fn altered(choices: &mut Choices<'_>) -> String {
 /// Whether `bytes` are a scenario that was taken. One input in `every` is then written and read again, and runs for a
 /// moment, which takes longer than all else.
 pub(crate) fn exercise(bytes: &[u8], every: u8) -> bool {
-    let text = altered(&mut Choices(bytes));
+    let text = altered(&mut Choices::new(bytes, 2));
     let scenario = match Scenario::from_toml(&text) {
         Ok(scenario) => scenario,
         Err(problems) => {

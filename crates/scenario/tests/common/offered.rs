@@ -6,6 +6,8 @@ use tailback_control::SCHEMES;
 use tailback_scenario::endpoints::piped;
 use tailback_scenario::transfer::{flow_of, scenario_of};
 
+use crate::choices::Choices;
+
 /// What a sender may say.
 const FIELDS: [&str; 4] = ["scheme", "reliable", "transport", "receiver"];
 
@@ -41,19 +43,8 @@ const WORDS: [&str; 28] = [
     "\"/etc/hostname\"",
 ];
 
-/// Takes numbers from bytes; zeros when they run out.
-struct Choices<'a>(&'a [u8]);
-
-impl Choices<'_> {
-    fn below(&mut self, bound: usize) -> usize {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        usize::from(*first) % bound.max(1)
-    }
-
-    fn word(&mut self) -> Value {
-        serde_json::from_str(WORDS[self.below(WORDS.len())]).expect("JSON")
-    }
+fn word(choices: &mut Choices<'_>) -> Value {
+    serde_json::from_str(WORDS[choices.below(WORDS.len())]).expect("JSON")
 }
 
 /// All fields of a flow under a scheme, as a sender could say them.
@@ -73,19 +64,19 @@ fn alter(fields: &mut Map<String, Value>, choices: &mut Choices<'_>) {
     match (how, fields.get_mut(&name)) {
         (0, _) => drop(fields.remove(&name)),
         (1, _) => drop(
-            fields.insert(["name", "file", "count", "source"][choices.below(4)].to_owned(), choices.word()),
+            fields.insert(["name", "file", "count", "source"][choices.below(4)].to_owned(), word(choices)),
         ),
         (3.., Some(Value::Object(inner))) => alter(inner, choices),
-        (_, Some(value)) => *value = choices.word(),
+        (_, Some(value)) => *value = word(choices),
         (_, None) => {}
     }
 }
 
 /// Whether what the bytes make of a flow was taken.
 pub(crate) fn exercise(bytes: &[u8]) -> bool {
-    let mut choices = Choices(bytes);
+    let mut choices = Choices::new(bytes, 1);
     let mut fields = flow(SCHEMES[choices.below(SCHEMES.len())].name);
-    while !choices.0.is_empty() {
+    while !choices.are_over() {
         alter(&mut fields, &mut choices);
     }
     let mut told = Value::Object(fields).to_string().into_bytes();
