@@ -88,6 +88,28 @@ def test_who_ignores_the_end_of_the_terminal_goes_on(tmp_path: Path, home: dict[
     assert (sent.returncode, receiver.end()[0]) == (0, 0), sent.stderr
 
 
+def test_what_is_left_of_a_file_that_changed_between_two_attempts_is_named(
+    tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    receiver = Waiting(tmp_path / "in", home)
+    sender = begun(receiver, home, film, tmp_path / "in")
+    sender.terminate()
+    sender.communicate(timeout=LONG)
+    receiver.end()
+    (left,) = (tmp_path / "in").iterdir()
+    film.write_bytes(film.read_bytes()[1:])
+    receiver = Waiting(tmp_path / "in", home)
+    sent = receiver.send(home, film, "--json")
+    status, out, err = receiver.end()
+    assert (sent.returncode, status) == (0, 0), sent.stderr + err
+    assert json.loads(sent.stdout)["resumed_bytes"] == 0
+    assert out.endswith(
+        f"\nbeside it is {left}, of a transfer that broke off, of a file of this name with other bytes\n"
+    )
+    assert left.exists()
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+
+
 def failing(number: int) -> Callable[[], None]:
     """Makes every ``fsync`` of a process and its children fail with this error, by a filter of the system (seccomp)."""
     load, is_equal, answer = 0x20, 0x15, 0x06

@@ -227,6 +227,7 @@ fn received(config: &ReceiveConfig, admit: &Py<PyAny>, teller: &Teller, real: &R
         "bytes": received.size.get(),
         "sha256": hex(&received.hash),
         "resumed_bytes": received.resumed.get(),
+        "other_partial_files": received.others,
         "peer": received.peer.to_string(),
         "peer_key": received.sender.map(|key| hex(&key)),
         "seconds": received.span.as_secs_f64(),

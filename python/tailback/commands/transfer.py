@@ -238,6 +238,8 @@ def _tell(result: Result, report: dict[str, Any], common: Common, what: str) -> 
         took = f"in {shown(report['seconds'], 's')}, {shown(rate, 'bit/s')}"
         typer.echo(f"{what}: {report['bytes']:,} bytes{resumed} {took}")
     typer.echo(f"sha256 {report['sha256']}, equal at both ends")
+    for other in report.get("other_partial_files", ()):
+        typer.echo(f"beside it is {other}, of a transfer that broke off, of a file of this name with other bytes")
     if common.out is not None:
         typer.echo(f"saved in {common.out}")
 

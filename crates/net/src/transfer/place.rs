@@ -14,6 +14,9 @@ use super::offer::Offer;
 /// The end of the names of files that are not complete, which begin with a dot.
 const SUFFIX: &str = ".partial";
 
+/// So many characters of a file's name are in that of what there is of it.
+const SHORT: usize = 40;
+
 /// Somebody else who may write here could have put a link or a pipe in its place.
 const NEITHER_LINK_NOR_PIPE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
 
@@ -48,8 +51,29 @@ pub(super) fn there(whole: &Path, offer: &Offer, overwrite: bool) -> Result<Ther
 /// Where what there is of it is kept. Files of one name and different bytes have different partial files.
 pub(super) fn partial(folder: &Path, offer: &Offer) -> PathBuf {
     let mark = offer.hash[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
-    let short: String = offer.name.chars().take(40).collect();
+    let short: String = offer.name.chars().take(SHORT).collect();
     folder.join(format!(".{short}.{mark:016x}{SUFFIX}"))
+}
+
+/// What there is of other files of this name, which have changed since, for example: nobody goes on with it, unless the same bytes
+/// come again. Of a longer name nothing is said: other long names may begin like it.
+pub(super) fn others(folder: &Path, offer: &Offer) -> Vec<PathBuf> {
+    if offer.name.chars().count() > SHORT {
+        return Vec::new();
+    }
+    let own = partial(folder, offer);
+    let is_other = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let rest = name.and_then(|name| name.strip_prefix('.')?.strip_prefix(&offer.name)?.strip_prefix('.'));
+        let mark = rest.and_then(|rest| rest.strip_suffix(SUFFIX)).unwrap_or_default();
+        let is_mark =
+            mark.len() == 16 && mark.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        is_mark && *path != own
+    };
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_other).collect();
+    found.sort();
+    found
 }
 
 /// Opens what has the name of an offered file, to read it and nothing else.
@@ -99,4 +123,41 @@ pub(super) fn in_the_way(offer: &Offer) -> String {
 /// What the system says of it, under the offered name: the folder is nobody else's business.
 pub(super) fn said<T>(offer: &Offer) -> impl Fn(io::Error) -> Result<T, String> + '_ {
     |error| Err(format!("{}: {error}", offer.name))
+}
+
+#[cfg(test)]
+#[path = "../../tests/common/folder.rs"]
+mod folder;
+
+#[cfg(test)]
+mod tests {
+    use super::folder::Folder;
+    use super::*;
+
+    /// Not its own, and nothing that only looks like one.
+    #[test]
+    fn what_there_is_of_other_files_of_a_name_is_found() {
+        let folder = Folder::new("others");
+        let offer = |name: &str, mark| Offer {
+            name: name.to_owned(),
+            size: Bytes::new(7),
+            hash: [mark; 32],
+            flow: String::new(),
+        };
+        let long = "f".repeat(SHORT + 1);
+        let all = [offer("film", 1), offer("film", 0xab), offer("film.0101010101010101", 1), offer(&long, 1)];
+        for offer in &all {
+            File::create(partial(folder.path(), offer)).expect("made");
+        }
+        for name in ["film", "film.0101010101010101.partial", ".film.01.partial", ".film.partial"] {
+            File::create(folder.path().join(name)).expect("made");
+        }
+        File::create(folder.path().join(".film.01010101010101AB.partial")).expect("made");
+        assert_eq!(others(folder.path(), &all[0]), [partial(folder.path(), &all[1])]);
+        let neither = offer("film", 2);
+        let both = [partial(folder.path(), &all[0]), partial(folder.path(), &all[1])];
+        assert_eq!(others(folder.path(), &neither), both);
+        assert_eq!(others(folder.path(), &offer(&long, 2)), Vec::<PathBuf>::new());
+        assert_eq!(others(&folder.path().join("nowhere"), &neither), Vec::<PathBuf>::new());
+    }
 }

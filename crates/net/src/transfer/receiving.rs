@@ -11,7 +11,7 @@ use super::error::TransferError;
 use super::hash::Hash;
 use super::offer::{Offer, write_answer};
 use super::partial::Partial;
-use super::place::in_the_way;
+use super::place::{in_the_way, others};
 use super::settling::{Settled, Settling};
 use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about, plain};
 use crate::buffer::ReceiveBuffer;
@@ -44,6 +44,8 @@ pub struct Received {
     pub hash: Hash,
     /// How many bytes were there from earlier attempts.
     pub resumed: Bytes,
+    /// What there is of other files of its name, from transfers that broke off.
+    pub others: Vec<PathBuf>,
     /// The sender's address at the end.
     pub peer: SocketAddr,
     /// Its long-term key; `None` in the clear.
@@ -266,8 +268,10 @@ impl<R: Endpoint> Session<R> {
         let linger = if verdict.is_ok() { patience } else { LINGER };
         let mut go_on = || watch(&Seen { now: Time::ZERO + clock.now().since(began), ..seen });
         say_until_heard(&mut driver, clock, (linger, &mut go_on), &Message::Verdict(verdict));
+        let path = kept?;
         Ok(Received {
-            path: kept?,
+            others: others(path.parent().unwrap_or(&path), &offer),
+            path,
             size: offer.size,
             hash: offer.hash,
             resumed: Bytes::new(resumed),
