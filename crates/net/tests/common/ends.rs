@@ -19,8 +19,18 @@ fn config(scheme: &str) -> StreamConfig {
 
 /// The sending end of a scheme; what the receiver must know is its name, and how much of a packet is no payload.
 pub(crate) fn sender(scheme: &str, sizes: Sizes) -> (Prepared<Sender>, String) {
+    sender_with(scheme, sizes, |_| {})
+}
+
+/// The same, where a test sets something of it.
+pub(crate) fn sender_with(
+    scheme: &str,
+    sizes: Sizes,
+    set: impl FnOnce(&mut StreamConfig),
+) -> (Prepared<Sender>, String) {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
     let mut config = config(scheme);
+    set(&mut config);
     let annex = config.longest_annex() as u64;
     config.segment_size = sizes.packet;
     config.header = sizes.around + tailback_core::Bytes::new(annex);

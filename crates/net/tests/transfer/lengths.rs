@@ -3,13 +3,14 @@
 
 use std::{fs, thread};
 
-use tailback_core::{Bytes, Span};
+use tailback_core::{Bytes, DataAmount, Span};
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{Seen, SendConfig, Sizes, send};
+use tailback_transport::RtoConfig;
 
 use crate::ends;
 use crate::relay::{NARROW, Relay, Treatment};
-use crate::waiting::{Places, SIZE, config, waiting};
+use crate::waiting::{LONG, Places, SIZE, config, waiting};
 use crate::whole::arrives_through;
 
 /// Somebody on the way drops what is long for a while: it goes on with shorter packets, which pass, or with the same, when he
@@ -48,7 +49,12 @@ fn a_way_that_becomes_wide_again_is_used_again() {
     let (mut sizes, mut repeated) = (Vec::new(), Vec::new());
     let prepare = |size: Sizes| {
         sizes.push(size.packet.get());
-        Ok(ends::sender("fixed-rate", size))
+        // An acknowledgement that a busy machine brings late is no loss: only what is lost is retransmitted, and what is on its way
+        // has room in a socket, however long nobody reads it.
+        Ok(ends::sender_with("fixed-rate", size, |config| {
+            config.rto = RtoConfig { min: LONG, initial: LONG, max: LONG, ..config.rto };
+            config.window_limit = Some(DataAmount::Packets(50.0));
+        }))
     };
     let mut watch = |seen: &Seen| {
         repeated.push((seen.packet, seen.observation.repeated_packets));
