@@ -1,5 +1,6 @@
-//! PIE, PI and REM in lanes and under shapers, each with a timer for every look at its queue, which sees what waits then. Then
-//! both writings, compared. The laws themselves are those of `arrivals`, the lanes and shapers those of `lines`.
+//! PIE, PI and REM in lanes and under shapers, and PIE where nobody knows the line's rate, each with a timer for every look at its
+//! queue, which sees what waits then. Then both writings, compared. The laws themselves are those of `arrivals`, the lanes and
+//! shapers those of `lines`.
 
 use std::collections::VecDeque;
 
@@ -9,31 +10,53 @@ use tailback_core::{
 };
 use tailback_qdisc::{BuildCx, Discipline, Limit, sampled::Sampler};
 
-use super::{arrivals, difference, lines, ours};
-use crate::common::wild::{Rates, capacities, wild};
-use crate::common::{self, Job, RATE, serve_at};
+use super::{arrivals, difference, lines};
+use crate::common::wild::{capacities, wild};
+use crate::common::{self, Job, Outcome, RATE, serve_at};
+
+/// What waits, for how long the oldest packet has, and the line's rate.
+struct Sight {
+    waiting: Backlog,
+    oldest: Span,
+    rate: BitRate,
+}
 
 /// A law that is told what waits whenever a period is over.
 trait Law: ArrivalPolicy {
-    fn look(&mut self, waiting: &Backlog, rate: BitRate);
+    fn look(&mut self, sight: &Sight);
 }
 
 impl Law for arrivals::Pie {
-    fn look(&mut self, waiting: &Backlog, rate: BitRate) {
-        self.update(waiting.bytes.as_f64() / rate.bytes_per_sec());
+    fn look(&mut self, sight: &Sight) {
+        self.update(sight.waiting.bytes.as_f64() / sight.rate.bytes_per_sec());
+    }
+}
+
+/// PIE that takes packets' own time for the delay (RFC 8033 §4.3): how long the oldest has waited, 0 if none does.
+struct ByTime(arrivals::Pie);
+
+impl ArrivalPolicy for ByTime {
+    fn admit(&mut self, now: Time, packet: &mut Packet, waiting: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        self.0.admit(now, packet, waiting, cx)
+    }
+}
+
+impl Law for ByTime {
+    fn look(&mut self, sight: &Sight) {
+        self.0.update(sight.oldest.as_secs_f64());
     }
 }
 
 impl Law for arrivals::Pi {
-    fn look(&mut self, waiting: &Backlog, _: BitRate) {
-        self.update(f64::from(waiting.packets));
+    fn look(&mut self, sight: &Sight) {
+        self.update(f64::from(sight.waiting.packets));
     }
 }
 
 impl Law for arrivals::Rem {
-    fn look(&mut self, waiting: &Backlog, rate: BitRate) {
-        let could = self.could(rate);
-        self.update(f64::from(waiting.packets), could);
+    fn look(&mut self, sight: &Sight) {
+        let could = self.could(sight.rate);
+        self.update(f64::from(sight.waiting.packets), could);
     }
 }
 
@@ -42,21 +65,22 @@ struct Timed<L> {
     law: L,
     period: Span,
     next: Time,
-    waiting: VecDeque<Packet>,
+    /// Each with the time of its arrival.
+    waiting: VecDeque<(Time, Packet)>,
 }
 
 impl<L: Law> QueueDiscipline for Timed<L> {
     fn enqueue(&mut self, now: Time, mut packet: Packet, cx: &mut QueueCx<'_>) {
         self.on_timer(now, cx);
         match self.law.admit(now, &mut packet, &self.backlog(), cx) {
-            Verdict::Accept => self.waiting.push_back(packet),
+            Verdict::Accept => self.waiting.push_back((now, packet)),
             Verdict::Drop(reason) => cx.drop(packet, reason),
         }
     }
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
         self.on_timer(now, cx);
-        self.waiting.pop_front()
+        self.waiting.pop_front().map(|(_, packet)| packet)
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -65,30 +89,48 @@ impl<L: Law> QueueDiscipline for Timed<L> {
 
     fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
         while self.next <= now {
-            self.law.look(&self.backlog(), cx.rate);
+            let oldest = self.waiting.front().map_or(Span::ZERO, |(arrived, _)| self.next.since(*arrived));
+            self.law.look(&Sight { waiting: self.backlog(), oldest, rate: cx.rate });
             self.next += self.period;
         }
     }
 
     fn backlog(&self) -> Backlog {
-        let bytes = self.waiting.iter().map(|packet| packet.size().get()).sum();
+        let bytes = self.waiting.iter().map(|(_, packet)| packet.size().get()).sum();
         Backlog { packets: self.waiting.len() as u32, bytes: Bytes::new(bytes) }
     }
 }
 
 /// Which is compared, as a scenario writes it.
-const LAWS: [&str; 3] = [
+const LAWS: [&str; 4] = [
     r#"{"name":"pie","target":"2.0317 ms","period":"1.7 ms","burst":"3 ms","alpha":4.1,"beta":41.3,"ecn":true}"#,
     r#"{"name":"pi","target":"2.2817 packets","a":0.0213,"b":0.0187,"frequency":300}"#,
     r#"{"name":"rem","target":"2.2817 packets","gamma":0.053,"alpha":0.21,"phi":1.21,"period":"1.3 ms"}"#,
+    // By time.
+    r#"{"name":"pie","target":"2.0317 ms","period":"1.7 ms","burst":"3 ms","alpha":4.1,"beta":41.3,"ecn":true}"#,
 ];
+const BY_TIME: usize = 3;
+
+/// What becomes of the arrivals by the discipline as written first, which knows the line's rate or not.
+fn ours(
+    written: &str,
+    which: usize,
+    capacity: Capacity,
+    jobs: &[Job],
+    rate: &dyn Fn(Time) -> BitRate,
+) -> Outcome {
+    let built = common::config(written).build(&common::link(capacity));
+    let mut queue = if which == BY_TIME { built.into_timed() } else { built.into_discipline() };
+    serve_at(&mut queue, jobs, 1, rate)
+}
+
+fn with<L: Law + Send + 'static>(law: L, period: Span) -> Discipline {
+    let next = Time::ZERO + period;
+    Discipline::Custom(Box::new(Timed { law, period, next, waiting: VecDeque::new() }))
+}
 
 /// The same with a timer, behind a line of this rate.
 fn timed(which: usize, capacity: Capacity, rate: BitRate) -> Discipline {
-    fn with<L: Law + Send + 'static>(law: L, period: Span) -> Discipline {
-        let next = Time::ZERO + period;
-        Discipline::Custom(Box::new(Timed { law, period, next, waiting: VecDeque::new() }))
-    }
     // Their own samplers never look.
     let (limit, never) = (Limit::new(capacity), Sampler::new(Span::MAX));
     let pie = arrivals::Pie {
@@ -125,7 +167,8 @@ fn timed(which: usize, capacity: Capacity, rate: BitRate) -> Discipline {
     match which {
         0 => with(pie.starting(), Span::from_micros(1700)),
         1 => with(pi, Span::from_secs_f64(1.0 / 300.0)),
-        _ => with(rem, Span::from_micros(1300)),
+        2 => with(rem, Span::from_micros(1300)),
+        _ => with(ByTime(pie.starting()), Span::from_micros(1700)),
     }
 }
 
@@ -140,8 +183,6 @@ fn without_long_pauses(jobs: Vec<Job>) -> Vec<Job> {
     });
     shortened.collect()
 }
-
-const CONSTANT: Rates = Rates { first: 8_000_000, second: 8_000_000, period: u64::MAX };
 
 /// A shaper, and flow 1 in a class of half the rate, both under the law: written, and anew. Rates of a power of two of bytes per
 /// nanosecond: in real numbers, too, tokens are whole.
@@ -190,7 +231,7 @@ proptest! {
             r#"{{"name":"priority","lanes":[{{}},{{"queue":{inner}}}],
                 "classes":[{{"flows":[0],"lane":0}},{{"flows":[1,2],"lane":1}}]}}"#
         );
-        let ours = ours(&written, capacity, &jobs, CONSTANT);
+        let ours = ours(&written, which, capacity, &jobs, &|_| RATE);
         let first = BuildCx { rate: RATE, ..common::link(capacity) };
         let mut anew = lines::Priority {
             lanes: vec![common::config(r#"{"name":"drop-tail"}"#).build(&first).into_discipline(), queue],
@@ -208,8 +249,36 @@ proptest! {
     fn under_a_shaper(jobs in wild(3, 150), capacity in capacities(), which in 0..LAWS.len()) {
         let jobs = without_long_pauses(jobs);
         let (written, mut anew) = shaper(which, capacity);
-        let ours = ours(&written, capacity, &jobs, CONSTANT);
+        let ours = ours(&written, which, capacity, &jobs, &|_| RATE);
         let anew = serve_at(&mut anew, &jobs, 1, &|_| RATE);
+        prop_assert_eq!(difference(&ours, &anew), None);
+    }
+
+    /// A line whose rate nobody knows beforehand: it has another at every step, and stands still in some.
+    #[test]
+    fn by_time(
+        jobs in wild(3, 200), capacity in capacities(), step in 1_000_000_u64..80_000_000,
+        rates in prop::collection::vec(prop_oneof![1 => Just(0_u64), 4 => 100_000..30_000_000_u64], 1..12), first in 100_000..30_000_000_u64,
+        ecn: bool, derandomize: bool, burst in prop_oneof![Just(0_u64), Just(3), Just(150)],
+        period in prop_oneof![Just(1_000_u64), Just(1_700), Just(15_000)],
+        gain in prop_oneof![Just(1.0), Just(40.0), Just(3000.0)],
+    ) {
+        let jobs = without_long_pauses(jobs);
+        let (alpha, beta) = (0.125 * gain, 1.25 * gain);
+        let written = format!(r#"{{"name":"pie","target":"2.0317 ms","period":"{period} us","alpha":{alpha},"beta":{beta},
+            "burst":"{burst} ms","ecn":{ecn},"derandomize":{derandomize},"mark_limit":0.3}}"#);
+        let rate = |now: Time| {
+            let at = (now.as_nanos() / step) as usize % (rates.len() + 1);
+            BitRate::from_bits_per_sec(at.checked_sub(1).map_or(first, |at| rates[at]))
+        };
+        let ours = ours(&written, BY_TIME, capacity, &jobs, &rate);
+        let anew = arrivals::Pie {
+            target: Span::from_nanos(2_031_700).as_secs_f64(), period: Span::from_micros(period).as_secs_f64(), alpha, beta,
+            max_burst: burst as f64 * 1e-3, derandomize, ecn, mark_limit: 0.3,
+            ..arrivals::Pie::new(Span::MAX, capacity, RATE)
+        };
+        let mut anew = with(ByTime(anew.starting()), Span::from_micros(period));
+        let anew = serve_at(&mut anew, &jobs, 1, &rate);
         prop_assert_eq!(difference(&ours, &anew), None);
     }
 }
