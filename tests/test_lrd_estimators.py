@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tailback.analysis import lrd
+from tailback.analysis.lrd import estimate
 from tailback.errors import ArgumentError
 
 Estimator = Callable[..., lrd.Estimate]
@@ -71,6 +72,20 @@ def test_long_scales_of_long_series_have_an_interval(name: str) -> None:
     assert fine.hurst == pytest.approx(coarse.hurst, abs=0.02)
     # Forty simulations know a deviation within 11 %; two such differ by less than half in all but 0.1 % of cases.
     assert 1 / 1.5 < fine.half_width / coarse.half_width < 1.5
+
+
+@pytest.mark.parametrize("longest", [None, 128])
+@pytest.mark.parametrize("name", SIMULATED)
+def test_a_series_longer_than_the_noise_has_the_interval_of_its_own_length(
+    monkeypatch: pytest.MonkeyPatch, name: str, longest: int | None
+) -> None:
+    """Noise of a sixteenth of the series in place of noise as long as it: by default most blocks are as many times shorter
+    there, up to 128 samples none is."""
+    (series,) = noise(0.7, 1, 1 << 15)
+    simulated = SIMULATED[name](series, longest=longest).half_width
+    monkeypatch.setattr(estimate, "_SIMULATED", 1 << 11)
+    # As above: two deviations of forty simulations each. As wide as of a short series, it would be twice to four times.
+    assert 1 / 1.5 < SIMULATED[name](series, longest=longest).half_width / simulated < 1.5
 
 
 @pytest.mark.parametrize("name", SIMULATED)

@@ -7,9 +7,19 @@ stationary series. Blind to trends of degree order - 1 in the series.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, of_noise, sampled_blocks, scales, spread
+from tailback.analysis.lrd.estimate import (
+    Estimate,
+    Floats,
+    Scales,
+    checked,
+    count_sampled,
+    line,
+    sampled_blocks,
+    scales,
+    spread,
+)
 from tailback.calls import checked_call
 from tailback.errors import refused
 
@@ -37,21 +47,20 @@ def dfa(
         raise refused("order", order, "1 to 3")
     values = checked(series)
     lengths = scales(max(shortest, 2 * order + 4), longest or values.size // 10, values.size, per_octave=2)
-    profile = np.cumsum(values - values.mean())
-    fluctuations = np.array([_fluctuation(profile, int(length), order) for length in lengths])
-    x = np.log(lengths.astype(np.float64))
-    slope, intercept = line(x, np.log(fluctuations))
 
-    def again(noise: Floats) -> float:
-        least, most = of_noise(shortest, int(lengths[-1]), values.size, noise.size)
-        return dfa(noise, order=order, shortest=least, longest=most, interval=False).hurst
+    def statistic(series: Floats, lengths: NDArray[np.int64]) -> Floats:
+        profile = np.cumsum(series - series.mean())
+        return np.log([_fluctuation(profile, int(length), order) for length in lengths])
 
+    x, y = np.log(lengths.astype(np.float64)), statistic(values, lengths)
+    slope, intercept = line(x, y)
+    found = Scales(lengths, y, count_sampled(lengths, values.size, _MOST))
     return Estimate(
         method="DFA" if order == 1 else f"DFA, order {order}",
         hurst=slope,
-        half_width=spread(again, slope, values.size) if interval else np.inf,
+        half_width=spread(statistic, lambda y: line(x, y)[0], found, slope, values.size) if interval else np.inf,
         x=lengths.astype(np.float64),
-        y=fluctuations,
+        y=np.exp(y),
         used=np.ones(lengths.size, dtype=np.bool_),
         slope=slope,
         intercept=intercept,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,10 @@ LEAST = 256
 """Samples: below this no estimator says anything."""
 _FEWEST = 10
 """Samples of a block in the noise of :func:`spread`: in shorter ones H does not show."""
+_SIMULATED = 1 << 15
+"""Samples of that noise."""
+_RUNS = 40
+"""How often it is drawn: enough to know a deviation within a tenth."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +99,6 @@ def scales(shortest: int, longest: int, samples: int, per_octave: int = 3) -> ND
     return np.unique(np.round(shortest * 2.0 ** (np.arange(count) / per_octave)).astype(np.int64))
 
 
-def of_noise(shortest: int, longest: int, samples: int, noise: int) -> tuple[int, int]:
-    """The scales to look at in noise that stands for a series of so many ``samples`` (:func:`spread`): the same as there, as far
-    as a tenth of the noise; or, where that leaves no two octaves, as many times shorter as the noise is. Fractional Gaussian
-    noise is self-similar, so both say the same."""
-    room = noise // 10
-    if 4 * shortest <= room:
-        return shortest, min(longest, room)
-    low = max(shortest * noise // samples, _FEWEST)
-    return low, max(longest * noise // samples, 4 * low)
-
-
 def line(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[float, float]:
     """Slope and intercept of the (weighted) least-squares line through y over x."""
     w = np.ones_like(x) if weights is None else weights
@@ -113,20 +107,55 @@ def line(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[float, fl
     return slope, float(level - slope * centre)
 
 
-def spread(estimator: Callable[[Floats], float], hurst: float, samples: int, runs: int = 40) -> float:
-    """The half-width of a 95 % interval by parametric bootstrap: the estimator's scatter over fractional Gaussian noise with
-    the H that was found.
+class Scales(NamedTuple):
+    """The block lengths that an estimate rests on, and what was found at each."""
 
-    Points of one regression are correlated, so its residuals say little of the error. More than 2^15 samples are not
-    simulated: the interval of longer series is a little too wide.
+    lengths: NDArray[np.int64]
+    logs: Floats
+    """The logarithm of the statistic."""
+    blocks: NDArray[np.int64]
+    """How many blocks each is the mean of."""
+
+
+def spread(
+    statistic: Callable[[Floats, NDArray[np.int64]], Floats],
+    hurst_of: Callable[[Floats], float],
+    found: Scales,
+    hurst: float,
+    samples: int,
+) -> float:
+    """The half-width of a 95 % interval by parametric bootstrap: the estimate's scatter over fractional Gaussian noise with
+    the H that was found. Points of one regression are correlated, so its residuals say little of the error.
+
+    More than 2^15 samples are not simulated. In a longer series the error comes from the longest blocks, of which there are
+    few: as many as in the noise, however long the series is. So blocks in the noise are as many times shorter as the noise is,
+    which is the same to a self-similar process. What differs is how far the line reaches below them: the scatter falls roughly
+    with the square of the octaves that it spans. For blocks that are too short for this, the noise has blocks of their own
+    length, and their error is smaller by the root of how many more there are in the series.
+
+    Args:
+        statistic: logarithms at block lengths in a series.
+        hurst_of: the estimate from those at ``found.lengths``.
+        found: the series' own.
+        hurst: the estimate.
+        samples: of the series.
     """
     from tailback.analysis.lrd.fractional_noise import fractional_noise
 
     rng = np.random.default_rng(1997)  # Any: what matters is that equal series get equal intervals.
     near = min(max(hurst, 0.05), 0.98)
-    length = min(samples, 1 << 15)
-    found = [estimator(fractional_noise(near, length, rng)) for _ in range(runs)]
-    return 1.96 * float(np.std(found, ddof=1))
+    size = min(samples, _SIMULATED)
+    is_long = (found.lengths * size >= _FEWEST * samples) | (size == samples)
+    errors = np.zeros((_RUNS, found.lengths.size))
+    for chosen, lengths in (
+        (is_long, np.round(found.lengths * (size / samples)).astype(np.int64)),
+        (~is_long, np.minimum(found.lengths, size // 10)),
+    ):
+        if chosen.any():
+            logs = [statistic(fractional_noise(near, size, rng), lengths[chosen]) for _ in range(_RUNS)]
+            parts = np.sqrt(size // lengths[chosen] / found.blocks[chosen])
+            errors[:, chosen] = (logs - np.mean(logs, axis=0)) * np.minimum(parts, 1.0)
+    return 1.96 * float(np.std([hurst_of(found.logs + error) for error in errors], ddof=1))
 
 
 def sampled_blocks(values: Floats, length: int, most: int) -> Floats:
@@ -138,3 +167,8 @@ def sampled_blocks(values: Floats, length: int, most: int) -> Floats:
     if count <= keep:
         return rows
     return rows[np.linspace(0, count - 1, keep).astype(np.int64)]
+
+
+def count_sampled(lengths: NDArray[np.int64], samples: int, most: int) -> NDArray[np.int64]:
+    """How many blocks of each length :func:`sampled_blocks` takes from a series of so many samples."""
+    return np.minimum(samples // lengths, np.maximum(most // lengths, 64))

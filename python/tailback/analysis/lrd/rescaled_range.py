@@ -9,10 +9,20 @@ lower end only.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, of_noise, sampled_blocks, scales, spread
+from tailback.analysis.lrd.estimate import (
+    Estimate,
+    Floats,
+    Scales,
+    checked,
+    count_sampled,
+    line,
+    sampled_blocks,
+    scales,
+    spread,
+)
 from tailback.calls import checked_call
 
 _MOST = 1 << 19
@@ -42,23 +52,21 @@ def rescaled_range(
     """
     values = checked(series)
     lengths = scales(shortest, longest or values.size // 10, values.size, per_octave=2)
-    ranges = np.array([_mean_ratio(values, int(length)) for length in lengths])
-    x, y = np.log(lengths.astype(np.float64)), np.log(ranges)
+    x, y = np.log(lengths.astype(np.float64)), _logs(values, lengths)
     slope, intercept = line(x, y)
-    hurst = slope
-    if corrected:
-        hurst = 0.5 + line(x, y - np.log(expected_white(lengths)))[0]
+    white = 0.5 * x - np.log(expected_white(lengths)) if corrected else np.zeros(lengths.size)
 
-    def again(noise: Floats) -> float:
-        least, most = of_noise(shortest, int(lengths[-1]), values.size, noise.size)
-        return rescaled_range(noise, shortest=least, longest=most, corrected=corrected, interval=False).hurst
+    def hurst_of(y: Floats) -> float:
+        return line(x, y + white)[0]
 
+    hurst = hurst_of(y)
+    found = Scales(lengths, y, count_sampled(lengths, values.size, _MOST))
     return Estimate(
         method="R/S, corrected" if corrected else "R/S",
         hurst=hurst,
-        half_width=spread(again, hurst, values.size) if interval else np.inf,
+        half_width=spread(_logs, hurst_of, found, hurst, values.size) if interval else np.inf,
         x=lengths.astype(np.float64),
-        y=ranges,
+        y=np.exp(y),
         used=np.ones(lengths.size, dtype=np.bool_),
         slope=slope,
         intercept=intercept,
@@ -77,6 +85,10 @@ def expected_white(lengths: ArrayLike) -> Floats:
         factor = np.exp(gammaln(0.5 * (n - 1)) - gammaln(0.5 * n)) / np.sqrt(np.pi)
         found.append(factor * np.sum(np.sqrt((n - i) / i)))
     return np.array(found)
+
+
+def _logs(values: Floats, lengths: NDArray[np.int64]) -> Floats:
+    return np.log([_mean_ratio(values, int(length)) for length in lengths])
 
 
 def _mean_ratio(values: Floats, length: int) -> float:

@@ -8,9 +8,9 @@ noise. That is taken out (Beran 1994, §4.4), unless the plot is wanted as publi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, of_noise, scales, spread
+from tailback.analysis.lrd.estimate import Estimate, Floats, Scales, checked, line, scales, spread
 from tailback.calls import checked_call
 
 
@@ -37,27 +37,25 @@ def variance_time(
     """
     values = checked(series)
     lengths = scales(shortest, longest or max(values.size // 50, 4 * shortest), values.size)
-    sums = np.concatenate([[0.0], np.cumsum(values - values.mean())])
-    variances = np.array([_variance(sums, int(length)) for length in lengths])
-    x = np.log(lengths.astype(np.float64))
-    slope, intercept = line(x, np.log(variances))
+    x, y = np.log(lengths.astype(np.float64)), _logs(values, lengths)
     blocks = values.size // lengths
-    if corrected:
-        slope, intercept = _corrected(x, np.log(variances), blocks.astype(np.float64), slope)
-        variances = variances / _shortfall(blocks.astype(np.float64), slope)
+
+    def fitted(y: Floats) -> tuple[float, float]:
+        slope, intercept = line(x, y)
+        return _corrected(x, y, blocks.astype(np.float64), slope) if corrected else (slope, intercept)
+
+    def hurst_of(y: Floats) -> float:
+        return 1.0 + 0.5 * fitted(y)[0]
+
+    slope, intercept = fitted(y)
+    shortfall = _shortfall(blocks.astype(np.float64), slope) if corrected else 1.0
     hurst = 1.0 + 0.5 * slope
-
-    def again(noise: Floats) -> float:
-        least, most = of_noise(shortest, int(lengths[-1]), values.size, noise.size)
-        most = max(min(most, noise.size // 50), 4 * least)
-        return variance_time(noise, shortest=least, longest=most, corrected=corrected, interval=False).hurst
-
     return Estimate(
         method="variance-time" if corrected else "variance-time, uncorrected",
         hurst=hurst,
-        half_width=spread(again, hurst, values.size) if interval else np.inf,
+        half_width=spread(_logs, hurst_of, Scales(lengths, y, blocks), hurst, values.size) if interval else np.inf,
         x=lengths.astype(np.float64),
-        y=variances,
+        y=np.exp(y) / shortfall,
         used=np.ones(lengths.size, dtype=np.bool_),
         slope=slope,
         intercept=intercept,
@@ -65,6 +63,11 @@ def variance_time(
         x_label="block (samples)",
         y_label="variance of block means",
     )
+
+
+def _logs(values: Floats, lengths: NDArray[np.int64]) -> Floats:
+    sums = np.concatenate([[0.0], np.cumsum(values - values.mean())])
+    return np.log([_variance(sums, int(length)) for length in lengths])
 
 
 def _variance(sums: Floats, length: int) -> float:
