@@ -264,6 +264,37 @@ def test_windows_that_are_none_are_refused(result: tb.Result, window: Any) -> No
         result.plot.fairness([window])
 
 
+@pytest.mark.parametrize("window", [0.25, 0.1001, 0.15, 0.05])
+def test_windows_are_whole_bins(result: tb.Result, window: float) -> None:
+    """Rounded, a window would be of another length than its figure says: 0.25 s in bins of 0.1 s were 0.2 s."""
+    made = made_up(result, {"a": [1e6, 3e6] * 20, "b": [3e6, 1e6] * 20})
+    said = rf"window: {window} is not allowed; expected seconds, at least the bin, 0.1, and a multiple of it"
+    for call in (
+        lambda: fairness.jain_over_time(made, window),
+        lambda: fairness.delta_fair_convergence(made, "a", "b", window=window),
+        lambda: dynamics.settling_time(made, "a", 1e6, window=window),
+        lambda: dynamics.steady_after(made, "a", 0, 4, window=window),
+        lambda: dynamics.windows(made, "a", 0, 4, window),
+        lambda: made.plot.fairness(window),
+    ):
+        with pytest.raises(tb.ArgumentError, match=said):
+            call()
+    with pytest.raises(tb.ArgumentError, match=rf"scale: {window} is not allowed; .* and a multiple of the bin"):
+        metrics.coefficient_of_variation(made, "a", window)
+    assert dynamics.variation(made, "a", [window, 0.3])["scale"].to_list() == [0.3]
+
+
+@pytest.mark.parametrize(("width", "shown"), [(0.1, [1, 5]), (0.3, [0.3, 1.5, 6]), (2.5, [5, 20]), (4.0, [20])])
+def test_fairness_is_drawn_in_windows_of_whole_bins(result: tb.Result, width: float, shown: list[float]) -> None:
+    """Also in a report of a run, which asks for no windows."""
+    made = made_up(result, {"a": [1e6, 3e6] * 30, "b": [3e6, 1e6] * 30})
+    made = dataclasses.replace(
+        made, bin=width, flow_series=made.flow_series.with_columns(pl.col("time") * width / result.bin)
+    )
+    lines = made.plot.fairness().axes[0].get_lines()
+    assert [line.get_label() for line in lines] == [f"in windows of {window:g} s" for window in shown]
+
+
 def test_of_nothing_there_are_no_shares(result: tb.Result) -> None:
     idle = dataclasses.replace(result, flows=pl.DataFrame({"flow": ["a", "b"], "goodput": [0.0, 0.0]}))
     assert np.isnan(metrics.jain_index(idle))

@@ -133,8 +133,9 @@ class Plots(Figures):
             distribution.of_result(made, axes[0], self._result, column)
         return made
 
-    def fairness(self, windows: Sequence[float] | float = (1.0, 5.0, 20.0), *, ax: Axes | None = None) -> Figure:
-        """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds (RFC 8868)."""
+    def fairness(self, windows: Sequence[float] | float | None = None, *, ax: Axes | None = None) -> Figure:
+        """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds: by default those of 1, 5
+        and 20 s (RFC 8868) that are whole bins, and where none is, 1, 5 and 20 bins."""
         with style():
             made, axes = canvas(ax, height=2.8)
             fairness.over_time(made, axes[0], self._result, windows)

@@ -9,6 +9,7 @@ import polars as pl
 from tailback.plot import series
 from tailback.plot.along import along as locate
 from tailback.plot.style import FAINT, MARKERS, line, mark
+from tailback.results.bins import bins_in
 from tailback.results.fairness import jain_over_time
 
 if TYPE_CHECKING:
@@ -25,8 +26,15 @@ FEW = 12
 """So few points are marked."""
 
 
-def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float) -> None:
+WINDOWS = (1.0, 5.0, 20.0)
+"""Seconds, as RFC 8868 §3 asks for."""
+
+
+def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float | None) -> None:
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
+    if windows is None:
+        whole = [window for window in WINDOWS if bins_in(result, window) is not None]
+        windows = whole or [window * result.bin for window in WINDOWS]
     for index, window in enumerate([windows] if isinstance(windows, int | float | str) else windows):
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.

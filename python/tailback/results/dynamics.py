@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tailback.calls import checked_call
 from tailback.errors import refused
+from tailback.results.bins import bins_in, bins_of_window
 from tailback.results.metrics import coefficient_of_variation, longest_scale
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ def responsiveness(result: Result, flow: str, since: float) -> float:
 @checked_call
 def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl.DataFrame:
     """The coefficient of variation of a flow's goodput at several time scales from ``warm_up`` on (RFC 5166 §2.2.2):
-    columns ``scale`` in seconds and ``variation``. Scales shorter than a bin or longer than half the window are left
-    out.
+    columns ``scale`` in seconds and ``variation``. Scales that are no multiple of a bin, or longer than half the window,
+    are left out.
 
     Raises:
         KeyError: for a flow without a time series.
@@ -92,7 +93,7 @@ def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl
     rows: list[tuple[float, float]] = []
     half = longest_scale(result, result.series(flow=flow, after_warm_up=True).height)
     for scale in scales:
-        if result.bin <= scale <= half:
+        if bins_in(result, scale) is not None and scale <= half:
             rows.append((scale, coefficient_of_variation(result, flow, scale)))
     return pl.DataFrame(rows, schema={"scale": pl.Float64, "variation": pl.Float64}, orient="row")
 
@@ -127,12 +128,12 @@ def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: for a share that is not above 0.
+        ValueError: for a share that is not above 0, or a window that is no multiple of a bin.
     """
     if not share > 0:
         raise refused("share", share, "a rate above 0 bit/s")
     series = result.series(flow=flow)
-    per = max(round(window / result.bin), 1)
+    per = bins_of_window(result, window)
     whole = series.height // per * per
     rates = series["goodput"].to_numpy()[:whole].reshape(-1, per).mean(axis=1)
     ends = series["time"].to_numpy()[:whole].reshape(-1, per)[:, -1]
@@ -160,7 +161,7 @@ def steady_after(
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: where there are not two windows between ``since`` and ``until``.
+        ValueError: where there are not two windows between ``since`` and ``until``, or a window is no multiple of a bin.
     """
     rates = windows(result, flow, since, until, window)
     if rates.size < 2:
@@ -179,11 +180,12 @@ def windows(result: Result, flow: str, since: float, until: float, window: float
 
     Raises:
         KeyError: for a flow without a time series.
+        ValueError: for a window that is no multiple of a bin.
     """
     series = result.series(flow=flow)
     ends, half = series["time"].to_numpy(), 0.5 * result.bin
     rates = series["goodput"].to_numpy()[(ends > since + half) & (ends < until + half)]
-    per = max(round(window / result.bin), 1)
+    per = bins_of_window(result, window)
     means: NDArray[np.float64] = rates[: rates.size // per * per].reshape(-1, per).mean(axis=1)
     return means
 

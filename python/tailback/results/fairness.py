@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from tailback.analysis.fairness import epsilon_fairness
 from tailback.calls import checked_call
-from tailback.errors import refused
+from tailback.results.bins import bins_of_window
 from tailback.results.metrics import goodput
 
 if TYPE_CHECKING:
@@ -42,11 +40,9 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
         The windows' ends, and the index in each.
 
     Raises:
-        ValueError: for a window shorter than a bin.
+        ValueError: for a window that is no multiple of a bin.
     """
-    if not (isinstance(window, Real) and result.bin <= window < math.inf):
-        raise refused("window", window, f"seconds, at least the bin, {result.bin:g}")
-    per = round(window / result.bin)
+    per = bins_of_window(result, window)
     table = result.flow_series.select("time", "flow", "goodput_bytes")
     names = table["flow"].unique(maintain_order=True).to_list()
     if not names:
@@ -74,8 +70,9 @@ def delta_fair_convergence(result: Result, first: str, second: str, delta: float
 
     Raises:
         KeyError: for a flow without a time series.
+        ValueError: for a window that is no multiple of a bin.
     """
-    per = max(round(window / result.bin), 1)
+    per = bins_of_window(result, window)
     rates = [_windows(result, name, per) for name in (first, second)]
     ends, one, two = rates[0][0], rates[0][1], rates[1][1]
     starts = dict(result.flows.select("flow", "start").iter_rows())

@@ -18,6 +18,7 @@ from tailback.analysis.fairness import jain
 from tailback.calls import checked_call
 from tailback.errors import refused, unknown
 from tailback.results import formulas
+from tailback.results.bins import bins_in
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -156,21 +157,20 @@ def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> 
 
 @checked_call
 def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
-    """Standard deviation over mean of a flow's goodput in intervals of ``scale`` seconds, rounded to whole bins, from
-    ``warm_up`` on (RFC 5166 §2.2); 0 is perfectly smooth.
+    """Standard deviation over mean of a flow's goodput in intervals of ``scale`` seconds, in whole bins, from ``warm_up`` on
+    (RFC 5166 §2.2); 0 is perfectly smooth.
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: for a scale shorter than a bin or longer than half the window.
+        ValueError: for a scale that is no multiple of a bin, or longer than half the window.
     """
     series = result.series(flow=flow, after_warm_up=True)["goodput"].to_numpy()
-    per = round(scale / result.bin)
-    half = longest_scale(result, series.size)
-    if not result.bin <= scale <= half:
+    per, half = bins_in(result, scale), longest_scale(result, series.size)
+    if per is None or scale > half:
         raise refused(
             "scale",
             scale,
-            f"seconds, from the bin, {result.bin:g}, to half the window, {half:g}",
+            f"seconds, from the bin, {result.bin:g}, to half the window, {half:g}, and a multiple of the bin",
         )
     means = series[: series.size // per * per].reshape(-1, per).mean(axis=1)
     return float(means.std(ddof=1) / means.mean()) if means.mean() > 0 else float("nan")

@@ -1,0 +1,37 @@
+"""Bins of time series: how many make a time, and which lie in a window of time. Bins are labelled by their ends. What is
+computed of the values in them lives elsewhere."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from tailback.errors import refused
+
+if TYPE_CHECKING:
+    from tailback.results.result import Result
+
+
+def bins_in(result: Result, seconds: object) -> int | None:
+    """A time as a number of a result's bins, one or more; ``None`` where it is none. Rounded, it would be another time than was
+    asked for."""
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        return None
+    time = float(seconds)
+    if not 0.0 < time < math.inf:
+        return None
+    count = round(time / result.bin)
+    return count if count >= 1 and abs(count * result.bin - time) <= 1e-6 * time else None
+
+
+def bins_of_window(result: Result, window: float) -> int:
+    """The bins of the time that an argument ``window`` says.
+
+    Raises:
+        ValueError: where it is no whole number of them.
+    """
+    count = bins_in(result, window)
+    if count is None:
+        raise refused("window", window, f"seconds, at least the bin, {result.bin:g}, and a multiple of it")
+    return count
