@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import tailback as tb
-from tailback.plot import save, series
+from tailback.plot import overtime, save, series
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
 from tailback.plot.style import COLOURS, PAPER, Drawing, style
@@ -163,6 +164,28 @@ def test_long_labels_stay_beside_their_panel(runs: tb.Runs) -> None:
 def test_phase_says_what_it_shows(result: tb.Result) -> None:
     assert result.plot.phase().axes[0].get_ylabel().startswith("sum of windows (")
     assert result.plot.phase(flow="cubic-0").axes[0].get_ylabel().startswith("window of cubic-0 (")
+
+
+def test_figures_count_the_bins_that_metrics_count() -> None:
+    """The warm-up ends within the third second, and more than half of that lies before."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", buffer="50 packets", duration="6 s", warm_up="2.7 s")
+    made = base.replace(bin="1 s").with_flows(tb.flows(1, "reno")).run()
+    counted = made.series(link=made.shown_link, after_warm_up=True)["time"].to_list()
+    assert counted == pytest.approx([4.0, 5.0, 6.0])
+    assert len(np.asarray(made.plot.phase().axes[0].collections[0].get_offsets())) == len(counted)
+
+    peak = made.link_series.with_columns(
+        queue_bytes=pl.when(pl.col("time").round() == 3.0).then(1e9).otherwise(6250.0), drain=pl.lit(float("nan"))
+    )
+    axis = Figure().subplots()
+    overtime.queue_delays(axis, dataclasses.replace(made, link_series=peak), None)
+    rates = made.links.join(made.link_series.select("link").unique(), on="link")["rate"].to_numpy()
+    assert axis.get_ylim()[1] == pytest.approx(1.6 * 1e3 * 50e3 / rates.min()), "not the peak of the third second"
+
+    axis = Figure().subplots()
+    axis.plot([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [90.0, 90.0, 90.0, 1.0, 2.0, 1.0], label="a flow")
+    overtime.fit(axis, made)
+    assert axis.get_ylim()[1] == pytest.approx(2.5)
 
 
 def test_other_endings_are_refused(result: tb.Result, tmp_path: Path) -> None:

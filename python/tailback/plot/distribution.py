@@ -12,6 +12,7 @@ from tailback.errors import unknown
 from tailback.plot import series
 from tailback.plot.overtime import POINTS
 from tailback.plot.style import line
+from tailback.results.bins import after_warm_up
 from tailback.results.formulas import queueing_delays
 from tailback.sweeps import statistics
 
@@ -62,8 +63,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
                 name for name, kind in result.flow_series.schema.items() if kind.is_numeric() and name != "time"
             ]
             raise unknown("column of time series", column, [*measured, *_OF_LINKS])
-        late = pl.col("time") > result.warm_up + 0.5 * result.bin
-        table = result.flow_series.filter(late).drop_nulls([column])
+        table = result.flow_series.filter(after_warm_up(result, pl.col("time"))).drop_nulls([column])
         table = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
         names = table["flow"].unique(maintain_order=True).to_list()
         if len(names) > 8:  # Too many to tell apart: groups are.

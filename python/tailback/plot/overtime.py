@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.plot.style import FAINT, INK, line
+from tailback.results.bins import after_warm_up
 from tailback.results.metrics import delays_by_queue, has_queues_within
 from tailback.units import scale_of
 
@@ -88,7 +89,7 @@ def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
     ]
     highest: dict[str, float] = {}
     for link, _name, time, delay in series:
-        highest[link] = max(highest.get(link, 0.0), float(np.max(delay[time > result.warm_up], initial=0.0)))
+        highest[link] = max(highest.get(link, 0.0), float(np.max(delay[after_warm_up(result, time)], initial=0.0)))
     top = max(highest.values())
     shown = [one for one in series if highest[one[0]] >= 0.05 * top]
     lines = [axis.plot(time, delay, **line(index))[0] for index, (_link, _name, time, delay) in enumerate(shown)]
@@ -104,7 +105,7 @@ def fit(axis: Axes, result: Result) -> None:
     for one in axis.get_lines():
         x, y = (np.asarray(values, dtype=np.float64) for values in one.get_data())
         if not str(one.get_label()).startswith("_"):
-            high = max(high, float(np.nanmax(y[x > result.warm_up], initial=0.0)))
+            high = max(high, float(np.nanmax(y[after_warm_up(result, x)], initial=0.0)))
     if result.warm_up > 0.0 and 0.0 < 2.5 * high < axis.get_ylim()[1]:
         axis.set_ylim(top=1.25 * high)
         axis.annotate(

@@ -11,6 +11,7 @@ from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.overtime import thinned
 from tailback.plot.style import FAINT, colour_bar
+from tailback.results.bins import after_warm_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ def window_queue(made: Figure, axis: Axes, result: Result, flow: str | None, lin
     else:
         windows, whose = result.series(flow=flow), f"window of {flow}"
     both = waiting.select("time", "mean_queue").join(windows.select("time", "window"), on="time", maintain_order="left")
-    both = both.filter(pl.col("time") > result.warm_up).drop_nulls()
+    both = both.filter(after_warm_up(result, pl.col("time"))).drop_nulls()
     if both.is_empty():
         raise NotFoundError("no flow's window was recorded; expected record.flows to include some")
     times = both["time"].to_numpy()

@@ -5,12 +5,26 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from tailback.errors import refused
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
+
+
+@overload
+def after_warm_up(result: Result, times: NDArray[np.float64]) -> NDArray[np.bool_]: ...
+@overload
+def after_warm_up(result: Result, times: pl.Expr) -> pl.Expr: ...
+def after_warm_up(result: Result, times: Any) -> Any:
+    """Whether bins with these ends count, where metrics leave out what was before ``warm_up``: a bin belongs to the window when
+    more than half of it does."""
+    return times > result.warm_up + 0.5 * result.bin
 
 
 def bins_in(result: Result, seconds: object) -> int | None:

@@ -18,7 +18,7 @@ from tailback.analysis.fairness import jain
 from tailback.calls import checked_call
 from tailback.errors import refused, unknown
 from tailback.results import formulas
-from tailback.results.bins import bins_in
+from tailback.results.bins import after_warm_up, bins_in
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -147,7 +147,7 @@ def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> 
         _percentage("percents", percent)
     rows: list[dict[str, Any]] = []
     for link, queue, time, delays in delays_by_queue(result):
-        late = delays[time > result.warm_up + 0.5 * result.bin]  # As of :meth:`Result.series`.
+        late = delays[after_warm_up(result, time)]
         if late.size:
             found = {f"p{percent:g}": float(np.percentile(late, percent)) for percent in percents}
             rows.append({"link": link, "queue": queue} | found)

@@ -13,6 +13,7 @@ import polars as pl
 
 from tailback.calls import checked_methods
 from tailback.errors import NotFoundError, nearest
+from tailback.results import bins
 from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
 from tailback.results.tabular import Tabular
@@ -172,8 +173,7 @@ class Result(Tabular):
             close = nearest(str(name), known)
             hint = f" (did you mean {close}?)" if close else ""
             raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {', '.join(known) or 'none'}{hint}")
-        # A bin belongs to the window when more than half of it does.
-        return found.filter(pl.col("time") > self.warm_up + 0.5 * self.bin) if after_warm_up else found
+        return found.filter(bins.after_warm_up(self, pl.col("time"))) if after_warm_up else found
 
     def counted_messages(self) -> pl.DataFrame:
         """The messages that began from ``warm_up`` on: those that completion times, by whichever function, are of."""
