@@ -354,6 +354,16 @@ def test_flows_of_other_paths_are_no_part_of_a_links_synchronisation() -> None:
     assert 1 / 3 <= losses.loss_synchronisation(made, "r1->r2") <= 1.0
 
 
+def test_acknowledgements_make_no_flow_of_a_link() -> None:
+    """Data of one flow passes where acknowledgements of three others do. Alone, it is all that can lose data there."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", buffer="10 packets", duration="5 s", record={"packets": True})
+    there, back = tb.flows(3, "reno", name="there"), tb.flows(1, "reno", name="back", from_="r1", to="r0")
+    made = base.with_flows(there, back).run()
+    passing = made.packets.filter(pl.col("link") == "r1->r0")
+    assert passing["flow"].n_unique() == 4
+    assert losses.loss_synchronisation(made, "r1->r0") == 1.0
+
+
 def test_spans_and_links_that_are_none(result: tb.Result) -> None:
     for span in (-1.0, float("nan")):
         with pytest.raises(ValueError, match=r"span: .* is not allowed; expected seconds, at least 0"):

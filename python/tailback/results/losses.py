@@ -14,6 +14,9 @@ from tailback.errors import NotFoundError, refused, unknown
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
+_ANSWERS = ("ack", "report")
+"""Kinds of packets that receivers send."""
+
 
 @checked_call
 def loss_event_rate(result: Result) -> NDArray[np.float64]:
@@ -46,9 +49,12 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
     if packets.is_empty():
         raise NotFoundError("packets were not recorded; expected a scenario with record.packets = true")
     name = result.shown_link if link is None else link
-    drops = packets.filter(
-        (pl.col("event") == "dropped") & (pl.col("link") == name) & (pl.col("time") > result.warm_up)
-    )
+    return _events(result, packets.filter(pl.col("link") == name), span)
+
+
+def _events(result: Result, packets: pl.DataFrame, span: float | None) -> pl.DataFrame:
+    """The events among these packets of a link."""
+    drops = packets.filter((pl.col("event") == "dropped") & (pl.col("time") > result.warm_up))
     apart = span if span is not None else _mean_round_trip(result)
     return (
         drops.with_columns(pl.Series("number", _numbered(drops["time"].to_numpy(), apart), dtype=pl.Int64))
@@ -66,18 +72,20 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
 @checked_call
 def loss_synchronisation(result: Result, link: str | None = None, span: float | None = None) -> float:
     """The share of a link's flows, those with packets there, that lose one in a loss event, averaged over events
-    (RFC 7928 §2.4): 1 where all of them lose together. Events as in :func:`loss_events`; not a number without events.
+    (RFC 7928 §2.4): 1 where all of them lose together. Acknowledgements and reports that come back through the link are none
+    of its flows' packets. Events as in :func:`loss_events`, of the others alone; not a number without events.
 
     Raises:
         KeyError: where packets were not recorded.
     """
-    events = loss_events(result, link, span)
-    mean = events["flows"].mean()
-    if not isinstance(mean, float):
-        return float("nan")
-    # Flows of other paths cannot lose here.
+    loss_events(result, link, span)  # Which says what is wrong with its arguments.
     name = result.shown_link if link is None else link
-    return mean / result.packets.filter(pl.col("link") == name)["flow"].n_unique()
+    there = result.packets.filter(pl.col("link") == name)
+    if "kind" in there.columns:  # Results of the first format do not say.
+        there = there.filter(~pl.col("kind").cast(pl.String).is_in(_ANSWERS))
+    mean = _events(result, there, span)["flows"].mean()
+    # Flows of other paths cannot lose here.
+    return mean / there["flow"].n_unique() if isinstance(mean, float) else float("nan")
 
 
 def _numbered(times: NDArray[np.float64], span: float) -> NDArray[np.int64]:
