@@ -111,6 +111,26 @@ def test_a_step_counts_where_it_is_beyond_its_interval() -> None:
     assert not sac.one_maximum(runs(500.0, 520.0, 480.0, 500.0))
 
 
+def test_a_gain_has_the_interval_of_a_ratio() -> None:
+    def run(parts: np.ndarray) -> Measured:
+        return made(500.0)._replace(raw=(tuple(parts.tolist()),), lost=((0.0,) * parts.size,))
+
+    rng = np.random.default_rng(11)
+    busy = rng.uniform(100.0, 900.0, BATCHES)
+    found = sac.gain(run(1.5 * busy), run(busy))
+    assert found.mean == pytest.approx(0.5)
+    assert found.half_width == pytest.approx(0.0, abs=1e-9), "half more in every part is half more"
+
+    covered = 0
+    for _ in range(400):
+        busy = rng.uniform(100.0, 900.0, BATCHES)
+        ours = 3.0 * busy + rng.normal(0.0, 60.0, BATCHES)
+        found = sac.gain(run(ours), run(busy))
+        covered += found.low <= 2.0 <= found.high
+    # 380 of 400 at 95 %; five standard errors are 22. By the difference over the mean, it would be all 400.
+    assert 358 <= covered < 399
+
+
 def halved(value: int) -> float:
     """An experiment that fails where there is nothing to halve."""
     if value == 0:
