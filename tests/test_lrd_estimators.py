@@ -96,6 +96,16 @@ def test_a_longest_scale_has_two_blocks_at_least(name: str) -> None:
     assert np.isfinite(SIMULATED[name](series, longest=512, interval=False).hurst)
 
 
+def test_a_longest_scale_of_wavelets_has_sixteen_details() -> None:
+    (series,) = noise(0.7, 1, 1 << 12)
+    every = lrd.wavelet(series)
+    assert every.x[every.used].max() == 128.0
+    assert lrd.wavelet(series, longest=255).hurst == every.hurst
+    assert lrd.wavelet(series, longest=127).x[lrd.wavelet(series, longest=127).used].max() == 64.0
+    with pytest.raises(ArgumentError, match="longest: 256 is not allowed; expected below 256 samples here"):
+        lrd.wavelet(series, longest=256)
+
+
 def test_a_trend_is_no_memory_to_wavelets_and_dfa_of_order_two() -> None:
     samples = 1 << 15
     trend = np.random.default_rng(2).standard_normal(samples) + np.linspace(0.0, 2.0, samples)

@@ -135,7 +135,8 @@ def study(
         variance_time(values, shortest=fine, longest=coarse and max(min(coarse, values.size // 20), 4 * fine)),
         log_periodogram(spectrum),
         local_whittle(spectrum),
-        wavelet(values, shortest=fine, longest=coarse, fit=_FIT),
+        # Of the coarsest scale, too, there must be details enough.
+        wavelet(values, shortest=fine, longest=coarse and min(coarse, values.size // 20), fit=_FIT),
         dfa(values, shortest=fine, longest=coarse),
     )
     half = values.size // 2

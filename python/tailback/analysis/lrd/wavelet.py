@@ -16,6 +16,8 @@ from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
 
 LN2 = float(np.log(2.0))
+_FEWEST = 16
+"""Details of an octave that counts."""
 
 
 @checked_call
@@ -28,12 +30,13 @@ def wavelet(
         series: the samples.
         moments: vanishing moments of Daubechies' wavelet, 1 (Haar) to 10.
         shortest: samples of the finest scale that counts; octaves are powers of two, the nearest above is taken.
-        longest: of the coarsest; by default all octaves with at least 16 details.
+        longest: of the coarsest, the nearest power of two below is taken; by default all octaves with at least 16 details.
         fit: where above 0, finer scales are left out until the line fits with this probability (Veitch, Abry and Taqqu
             2003 choose the onset of scaling so): 0.05, for example.
 
     Raises:
-        ArgumentError: for a series that is too short, constant or not finite, or too few octaves.
+        ArgumentError: for a series that is too short, constant or not finite, or too few octaves, or one with
+            fewer than 16 details.
     """
     if not 1 <= moments <= 10:
         raise refused("moments", moments, "1 to 10")
@@ -45,11 +48,16 @@ def wavelet(
     variance = zeta(2.0, half) / LN2**2
     y = np.log2(energies) - shortfall
     first = max(int(np.ceil(np.log2(max(shortest, 2)) - 1e-9)), 1)
-    last = energies.size if longest is None else min(int(np.log2(longest) + 1e-9), energies.size)
-    used = (octaves >= first) & (octaves <= last) & (counts >= 16)
+    most = int((counts >= _FEWEST).sum())
+    last = most if longest is None else int(np.floor(np.log2(max(longest, 1)) + 1e-9))
+    if last > most:
+        raise refused(
+            "longest", longest, f"below {2 ** (most + 1)} samples here, for scales with {_FEWEST} details or more"
+        )
+    used = (octaves >= first) & (octaves <= last)
     if used.sum() < 3:
         raise ArgumentError(
-            f"series: {used.sum()} octaves with 16 details from {shortest} samples up; expected three or more"
+            f"series: {used.sum()} octaves with {_FEWEST} details from {shortest} samples up; expected three or more"
         )
     if fit > 0.0:
         used = _onset(octaves, y, variance, used, fit)
