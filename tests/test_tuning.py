@@ -290,6 +290,18 @@ def test_a_limit_rests_where_its_growth_is_what_marks_take() -> None:
         limit = tdqm.limit_at_rest(acked, p)
         assert limit / 2 * (1 - (1 - p) ** acked) == pytest.approx(acked * (1 - p))
     assert tdqm.limit_at_rest(60.0, 0.5) == pytest.approx(60.0), "half of packets marked: what a round trip sends"
+    assert tdqm.limit_at_rest(60.0, 0.0) == np.inf
+    assert tdqm.limit_at_rest(60.0, 1e-12) > 1e12, "which it comes to"
+    assert tdqm.limit_at_rest(60.0, 1.0) == 0.0
+    for wrong in (
+        {"probability": -0.1},
+        {"probability": 1.1},
+        {"probability": np.nan},
+        {"acked": 0.0},
+        {"increase": -1.0},
+    ):
+        with pytest.raises(tb.ArgumentError, match=f"{next(iter(wrong))}: .* is not allowed; expected"):
+            tdqm.limit_at_rest(**{"acked": 60.0, "probability": 0.5, **wrong})
 
 
 def test_burstiness_is_pressed_where_there_are_impulses(example: tuple[tb.Scenario, tb.Result]) -> None:

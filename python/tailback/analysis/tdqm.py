@@ -25,6 +25,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tailback.errors import refused
+
 Floats = NDArray[np.float64]
 
 
@@ -177,7 +179,18 @@ def margins(network: Network, rho: Marking, at: Rest | None = None) -> Margins:
 
 def limit_at_rest(acked: float, probability: float, increase: float = 1.0) -> float:
     """``T_c`` in packets where it rests, of a user who has ``acked`` packets acknowledged per round trip, a part of them with
-    η marks: ``T / 2 (1 - (1 - p)^n) = a n (1 - p)``."""
+    η marks: ``T / 2 (1 - (1 - p)^n) = a n (1 - p)``. Without marks nothing bounds it, and where every packet bears one it is 0.
+
+    Raises:
+        ValueError: for a number of packets or an increase that is not above 0, or a part that is none.
+    """
+    for name, value in (("acked", acked), ("increase", increase)):
+        if not 0.0 < value < math.inf:
+            raise refused(name, value, "a number above 0")
+    if not 0.0 <= probability <= 1.0:
+        raise refused("probability", probability, "0 to 1")
+    if probability in {0.0, 1.0}:
+        return math.inf if probability == 0.0 else 0.0
     return 2.0 * increase * acked * (1.0 - probability) / -math.expm1(acked * math.log1p(-probability))
 
 
