@@ -65,8 +65,18 @@ def penalised_throughput(throughput: ArrayLike, loss: ArrayLike, k: float) -> Fl
     """Throughput with a polynomial penalty for loss: ``(1 - loss)**k * throughput``.
 
     Eq. (4) of Tuan and Park's multiple time scale congestion control; ``k = 0`` is raw throughput.
+
+    Raises:
+        ValueError: for a loss outside 0 to 1, a ``k`` below 0, or what is not finite.
     """
     nu, c = np.asarray(throughput, dtype=np.float64), np.asarray(loss, dtype=np.float64)
+    wrong = c[~((c >= 0.0) & (c <= 1.0))]
+    if wrong.size:
+        raise ArgumentError(f"loss: {wrong[0]:g} is not allowed; expected probabilities from 0 to 1")
+    if not np.isfinite(nu).all():
+        raise ArgumentError(f"throughput: {nu[~np.isfinite(nu)][0]:g} is not allowed; expected finite numbers")
+    if not 0.0 <= k < np.inf:
+        raise ArgumentError(f"k: {k} is not allowed; expected a finite number of at least 0")
     return np.asarray((1.0 - c) ** k * nu, dtype=np.float64)
 
 
@@ -102,8 +112,10 @@ def mg1(load: float, squared_variation: float) -> MG1:
         raise ArgumentError(
             f"load: {load} is not allowed; expected at least 0 and below 1, or the queue grows for ever"
         )
-    if squared_variation < 0.0:
-        raise ArgumentError(f"squared_variation: {squared_variation} is not allowed; expected at least 0")
+    if not 0.0 <= squared_variation < np.inf:
+        raise ArgumentError(
+            f"squared_variation: {squared_variation} is not allowed; expected a finite number of at least 0"
+        )
     delay = load * (1.0 + squared_variation) / (2.0 * (1.0 - load))
     return MG1(load=load, waiting=load * delay, in_system=load + load * delay, delay=delay)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.analysis.arguments import expect_positive
 from tailback.calls import checked_call
-from tailback.errors import ArgumentError
+from tailback.errors import ArgumentError, refused
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +33,12 @@ def square_root(loss: ArrayLike, rtt: float, packet: float, *, acked: float = 1.
         rtt: round trip time, in seconds.
         packet: packet size, in bytes.
         acked: packets per acknowledgement; 2 with delayed acknowledgements.
+
+    Raises:
+        ValueError: for a loss outside 0 to 1 (or its ends), or others that are not finite and above 0.
     """
     p = _loss(loss)
+    expect_positive(rtt=rtt, packet=packet, acked=acked)
     return np.asarray(8.0 * packet / rtt * np.sqrt(1.5 / (acked * p)), dtype=np.float64)
 
 
@@ -47,8 +52,12 @@ def pftk_simple(loss: ArrayLike, rtt: float, packet: float, *, rto: float, acked
         packet: packet size, in bytes.
         rto: first retransmission timeout of a series, in seconds.
         acked: packets per acknowledgement; 2 with delayed acknowledgements.
+
+    Raises:
+        ValueError: as :func:`square_root`.
     """
     p = _loss(loss)
+    expect_positive(rtt=rtt, packet=packet, rto=rto, acked=acked)
     timeouts = rto * np.minimum(1.0, 3.0 * np.sqrt(3.0 * acked * p / 8.0)) * p * (1.0 + 32.0 * p**2)
     return np.asarray(8.0 * packet / (rtt * np.sqrt(2.0 * acked * p / 3.0) + timeouts), dtype=np.float64)
 
@@ -72,8 +81,14 @@ def pftk(
         rto: first retransmission timeout of a series, in seconds.
         acked: packets per acknowledgement; 2 with delayed acknowledgements.
         window_limit: the receiver's window, in packets.
+
+    Raises:
+        ValueError: as :func:`square_root`; the window may be infinite.
     """
     p, b = _loss(loss), acked
+    expect_positive(rtt=rtt, packet=packet, rto=rto, acked=acked)
+    if not window_limit > 0.0:
+        raise refused("window_limit", window_limit, "more than 0 packets")
     offset = (2.0 + b) / (3.0 * b)
     unlimited = offset + np.sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + offset**2)
     limited = unlimited >= window_limit
@@ -98,7 +113,11 @@ def tcp_friendly_rate(loss: ArrayLike, rtt: float, packet: float) -> Floats:
     ``packet / (rtt * (sqrt(2 l / 3) + 12 sqrt(3 l / 8) l (1 + 32 l**2)))``, which is :func:`pftk_simple` with a
     timeout of four round trip times, one packet per acknowledgement, and without the cut at one; TFRC (RFC 5348)
     uses the same.
+
+    Raises:
+        ValueError: as :func:`square_root`.
     """
     p = _loss(loss)
+    expect_positive(rtt=rtt, packet=packet)
     per_rtt = np.sqrt(2.0 * p / 3.0) + 12.0 * np.sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p**2)
     return np.asarray(8.0 * packet / (rtt * per_rtt), dtype=np.float64)

@@ -17,7 +17,13 @@ from tailback.errors import refused
 
 @checked_call
 def hurst_of(alpha: float) -> float:
-    """H = (3 - alpha) / 2 of bursts with this shape, and 1/2 for a shape of 2 and more."""
+    """H = (3 - alpha) / 2 of bursts with this shape, and 1/2 for a shape of 2 and more.
+
+    Raises:
+        ArgumentError: for a shape of 1 or less, whose bursts have no mean.
+    """
+    if not alpha > 1.0:
+        raise refused("alpha", alpha, "above 1")
     return max(0.5, 0.5 * (3.0 - alpha))
 
 

@@ -18,7 +18,15 @@ from tailback.errors import refused
 @checked_call
 def autocovariance(hurst: float, lags: int) -> Floats:
     """Of fractional Gaussian noise of variance 1 at lags 0, 1, …, lags - 1:
-    (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and van Ness 1968)."""
+    (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and van Ness 1968).
+
+    Raises:
+        ArgumentError: for an H outside 0 to 1, or no lags.
+    """
+    if not 0.0 < hurst < 1.0:
+        raise refused("hurst", hurst, "above 0 and below 1")
+    if lags < 1:
+        raise refused("lags", lags, "at least 1")
     k = np.arange(lags, dtype=np.float64)
     power = 2.0 * hurst
     return 0.5 * (np.abs(k + 1.0) ** power - 2.0 * k**power + np.abs(k - 1.0) ** power)

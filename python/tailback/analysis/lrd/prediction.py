@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.analysis.arguments import expect_positive
 from tailback.analysis.lrd.estimate import Floats, checked
-from tailback.analysis.lrd.levels import LEVELS, Quantiser, edges, on_line, quantise
+from tailback.analysis.lrd.levels import LEVELS, Quantiser, check, edges, on_line, quantise
 from tailback.calls import checked_call
-from tailback.errors import ArgumentError
+from tailback.errors import ArgumentError, refused
 
 How = Literal["off-line", "on-line"]
 
@@ -99,7 +100,7 @@ class Table:
         levels do not disturb."""
         found, seen = self.entropies(corrected=corrected), self.seen
         known = seen > 0
-        return float(np.average(found[known], weights=seen[known]))
+        return float(np.average(found[known], weights=seen[known])) if known.any() else float("nan")
 
     @property
     def mutual_information(self) -> float:
@@ -172,7 +173,11 @@ def predict(
     """
     values = checked(series, 16)
     later = history if horizon is None else horizon
-    first, second, skip = whole(history, bin, "history"), whole(later, bin, "horizon"), round(offset / bin)
+    expect_positive(bin=bin)
+    if how not in {"off-line", "on-line"}:
+        raise refused("how", how, "off-line or on-line")
+    first, second = whole(history, bin, "history"), whole(later, bin, "horizon")
+    skip = 0 if offset == 0.0 else whole(offset, bin, "offset")
     count = (values.size - skip) // (first + second)
     if count < 8:
         room = (values.size - skip) * bin
@@ -187,7 +192,21 @@ def predict(
 
 @checked_call
 def counted(first: ArrayLike, second: ArrayLike, levels: int = LEVELS) -> Table:
-    """The table of pairs of levels."""
+    """The table of pairs of levels.
+
+    Raises:
+        ArgumentError: for levels outside 1 to ``levels``, or not as many of one as of the other.
+    """
+    check("equal", levels)
+    for name, given in (("first", first), ("second", second)):
+        values = np.asarray(given, dtype=np.float64).ravel()
+        wrong = values[~((values >= 1) & (values <= levels) & (values == np.floor(values)))]
+        if wrong.size:
+            raise refused(name, float(wrong[0]), f"whole numbers from 1 to {levels}")
+    if np.size(first) != np.size(second):
+        raise ArgumentError(
+            f"second: {np.size(second)} levels are given; expected {np.size(first)}, as many as of the first"
+        )
     pairs = (np.asarray(first, dtype=np.int64) - 1) * levels + np.asarray(second, dtype=np.int64) - 1
     return Table(np.bincount(pairs, minlength=levels * levels).reshape(levels, levels))
 
@@ -198,6 +217,7 @@ def whole(time: float, bin: float, name: str) -> int:
     Raises:
         ArgumentError: where it is none.
     """
+    expect_positive(**{name: time})
     count = round(time / bin)
     if count < 1 or abs(count * bin - time) > 1e-6 * time:
         raise ArgumentError(f"{name}: {time:g} s is not allowed; expected a multiple of the bins' {bin:g} s")

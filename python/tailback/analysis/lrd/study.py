@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from tailback.analysis.arguments import expect_positive
 from tailback.analysis.lrd import doubts
 from tailback.analysis.lrd.dfa import dfa
 from tailback.analysis.lrd.estimate import LEAST, Estimate, Floats
@@ -126,6 +127,10 @@ def study(
         ArgumentError: for a trace that is too short or constant, or times that it does not have.
     """
     values, bin = trace.values, trace.bin
+    expect_positive(bin=bin)
+    for name, time_ in (("shortest", shortest), ("longest", longest)):
+        if time_ is not None:
+            expect_positive(**{name: time_})
     if values.size < LEAST:
         raise ArgumentError(f"{trace.name}: {values.size} bins of {bin:g} s are too few; expected at least {LEAST}")
     fine, coarse = _bounds(trace, shortest, longest)

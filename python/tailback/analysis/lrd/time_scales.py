@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from tailback.analysis.arguments import expect_positive
 from tailback.analysis.confidence import mean_interval
 from tailback.analysis.lrd.estimate import checked
 from tailback.analysis.lrd.levels import LEVELS, Quantiser
-from tailback.analysis.lrd.prediction import predict
+from tailback.analysis.lrd.prediction import predict, whole
 from tailback.calls import checked_call
-from tailback.errors import ArgumentError
+from tailback.errors import ArgumentError, refused
 
 
 @checked_call
@@ -45,11 +46,14 @@ def by_time_scale(
         ArgumentError: for a series that is too short for any of them.
     """
     values = checked(series, 16)
+    expect_positive(bin=bin)
+    if phases < 1:
+        raise refused("phases", phases, "at least 1")
     if times is None:
         times = default_times(values.size, bin)
     rows = []
     for time in times:
-        width = round(time / bin)
+        width = whole(time, bin, "times")
         found = [
             predict(values, bin, time, quantiser=quantiser, levels=levels, offset=2 * width * phase // phases * bin)
             for phase in range(min(phases, 2 * width))
