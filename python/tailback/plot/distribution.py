@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from tailback.plot import series
 from tailback.plot.overtime import POINTS
 from tailback.plot.style import line
 from tailback.results.bins import after_warm_up
-from tailback.results.formulas import queueing_delays
+from tailback.results.metrics import delays_of_series
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
         link = result.series(after_warm_up=True)
         if column == "queueing_delay":
             rate = float(result.links.filter(pl.col("link") == result.shown_link)["rate"][0])
-            columns: dict[str, NDArray[Any]] = {
-                name: link[name].to_numpy() for name in ("queue_bytes", "drain") if name in link.columns
-            }
-            link = link.with_columns(pl.Series(column, queueing_delays(columns, rate)))
+            link = link.with_columns(pl.Series(column, delays_of_series(link, rate)))
         table, names = link.with_columns(pl.lit("").alias("flow")), [""]
     else:
         if column not in result.flow_series.columns or not result.flow_series.schema[column].is_numeric():

@@ -100,10 +100,16 @@ def queueing_delay_percentile(result: Result, percent: float, link: str | None =
     _percentage("percent", percent)
     row = _link(result, result.shown_link if link is None else link)
     series = result.series(link=str(row["link"]), after_warm_up=True)
+    return float(np.percentile(delays_of_series(series, float(row["rate"])), percent))
+
+
+@checked_call
+def delays_of_series(series: pl.DataFrame, rate: float) -> Floats:
+    """The delay that a link's queue would impose at the end of each bin of its series, in seconds; ``rate`` in bit/s."""
     columns: dict[str, NDArray[Any]] = {
         name: series[name].to_numpy() for name in ("queue_bytes", "drain") if name in series.columns
     }
-    return float(np.percentile(formulas.queueing_delays(columns, float(row["rate"])), percent))
+    return formulas.queueing_delays(columns, rate)
 
 
 @checked_call
@@ -126,10 +132,7 @@ def delays_by_queue(result: Result) -> Iterator[tuple[str, str, Floats, Floats]]
             told = series.filter(pl.col(name).is_not_null())
             yield link, QUEUES_WITHIN[name], told["time"].to_numpy(), told[name].to_numpy()
         if not named:
-            columns: dict[str, NDArray[Any]] = {
-                name: series[name].to_numpy() for name in ("queue_bytes", "drain") if name in series.columns
-            }
-            delays = formulas.queueing_delays(columns, float(_link(result, link)["rate"]))
+            delays = delays_of_series(series, float(_link(result, link)["rate"]))
             yield link, "all", series["time"].to_numpy(), delays
 
 
