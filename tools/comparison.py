@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import tailback as tb
-from tailback.analysis.confidence import mean_interval
 from tailback.sweeps.design import Variant
 from tailback.sweeps.make import run_all
+from tools.over_seeds import over_seeds
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "of the papers": {
@@ -142,15 +142,7 @@ def measure(seconds: int, seeds: int, titles: Collection[str], jobs: int | None 
 def intervals(table: pl.DataFrame) -> pl.DataFrame:
     """One row per ``network``, ``it`` and ``measure``: ``mean`` and the ``half_width`` of its interval at 95 %, infinite of
     one seed."""
-    rows = []
-    for (network, it), part in table.group_by("network", "it", maintain_order=True):
-        for measure_ in MEASURES:
-            values = part[measure_].drop_nulls().drop_nans()
-            if values.is_empty():
-                continue
-            found = mean_interval(values.to_numpy())
-            rows.append((network, it, measure_, found.mean, found.half_width))
-    return pl.DataFrame(rows, schema=["network", "it", "measure", "mean", "half_width"], orient="row")
+    return over_seeds(table, ("network", "it"), MEASURES).filter(pl.col("mean").is_not_nan())
 
 
 class Worst(NamedTuple):

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import tailback as tb
-from tailback.analysis.confidence import mean_interval
 from tailback.pool import Pool
 from tailback.results.completion import completion_times
+from tools.over_seeds import over_seeds
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "home.toml"
 
@@ -179,9 +179,4 @@ def measure(seconds: int, seeds: int, jobs: int | None = None) -> pl.DataFrame:
 def intervals(table: pl.DataFrame) -> pl.DataFrame:
     """One row per ``line``, ``queue`` and ``measure``: ``mean`` and the ``half_width`` of its interval at 95 %, infinite of
     one seed."""
-    rows = []
-    for (line, queue), part in table.group_by("line", "queue", maintain_order=True):
-        for name in MEASURES:
-            found = mean_interval(part[name].to_numpy())
-            rows.append((line, queue, name, found.mean, found.half_width))
-    return pl.DataFrame(rows, schema=["line", "queue", "measure", "mean", "half_width"], orient="row")
+    return over_seeds(table, ("line", "queue"), MEASURES)

@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 
 import tailback as tb
-from tailback.analysis.confidence import mean_interval
 from tailback.pool import Pool
 from tailback.results import dynamics
 from tailback.sweeps.design import made
 from tailback.units import number
+from tools.over_seeds import over_seeds
 
 CASES = Path(__file__).resolve().parent.parent / "examples" / "rfc8867"
 SEEDS = 10
@@ -172,13 +172,7 @@ def measure(seeds: int = SEEDS, jobs: int | None = None, *, synthetic: bool = Fa
 
 def intervals(table: pl.DataFrame) -> pl.DataFrame:
     """One row per ``case``, ``scheme`` and ``measure``: ``mean`` and the ``half_width`` of its interval at 95 %."""
-    rows = []
-    for (case, scheme), part in table.group_by("case", "scheme", maintain_order=True):
-        for name in MEASURES:
-            values = part[name].to_numpy()
-            if not np.isfinite(values).all():  # What a case does not have, such as a second call to share with.
-                rows.append((case, scheme, name, math.nan, math.nan))
-                continue
-            found = mean_interval(values)
-            rows.append((case, scheme, name, found.mean, found.half_width))
-    return pl.DataFrame(rows, schema=["case", "scheme", "measure", "mean", "half_width"], orient="row")
+    # What a case does not have, such as a second call to share with, no run of it has.
+    has = [pl.col(name).is_finite().fill_null(value=False).all().over("case", "scheme") for name in MEASURES]
+    known = [pl.when(one).then(pl.col(name)).alias(name) for name, one in zip(MEASURES, has, strict=True)]
+    return over_seeds(table.with_columns(known), ("case", "scheme"), MEASURES)

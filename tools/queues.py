@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import tailback as tb
-from tailback.analysis.confidence import mean_interval
 from tailback.pool import Pool
+from tools.over_seeds import over_seeds
 
 GUIDE = Path(__file__).resolve().parent.parent / "examples" / "rfc7928"
 
@@ -246,8 +246,5 @@ def measure(seeds: int, jobs: int | None = None) -> pl.DataFrame:
 def intervals(table: pl.DataFrame) -> pl.DataFrame:
     """One row per ``case``, ``queue`` and ``measure``: ``mean`` and the ``half_width`` of its interval at 95 %, infinite of
     one seed."""
-    rows = []
-    for keys, part in table.group_by("case", "queue", "measure", maintain_order=True):
-        found = mean_interval(part["value"].to_numpy())
-        rows.append((*keys, found.mean, found.half_width))
-    return pl.DataFrame(rows, schema=["case", "queue", "measure", "mean", "half_width"], orient="row")
+    found = over_seeds(table.rename({"measure": "of"}), ("case", "queue", "of"), ["value"])
+    return found.drop("measure").rename({"of": "measure"})
