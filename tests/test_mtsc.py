@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tailback.analysis import mean_interval
 from tailback.papers.item import Outcome
 from tailback.papers.lab import Lab, Shared
 from tailback.papers.mtsc import aggregate as aggregates
@@ -129,6 +130,11 @@ def test_a_gain_has_the_interval_of_a_ratio() -> None:
         covered += found.low <= 2.0 <= found.high
     # 380 of 400 at 95 %; five standard errors are 22. By the difference over the mean, it would be all 400.
     assert 358 <= covered < 399
+
+
+def test_a_gain_of_one_run_has_no_interval() -> None:
+    assert sac.percent(mean_interval([0.1, 0.3]), sign="+") == "+20.0 % ± 127.1"
+    assert sac.percent(mean_interval([0.1]), sign="+") == "+10.0 %"
 
 
 def halved(value: int) -> float:

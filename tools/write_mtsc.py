@@ -130,8 +130,7 @@ def beyond(lab: Lab) -> str:
 
 
 def _gain(pairs: Sequence[tuple[Measured, Measured]]) -> str:
-    gain = mean_interval([ours.total / plain.total - 1.0 for ours, plain in pairs])
-    return f"{100.0 * gain.mean:+.1f} % ± {100.0 * gain.half_width:.1f}"
+    return sac.percent(mean_interval([ours.total / plain.total - 1.0 for ours, plain in pairs]), sign="+")
 
 
 def _row(name: str, pairs: Sequence[tuple[Measured, Measured]], *more: str) -> str:

@@ -7,6 +7,7 @@ for the region they are from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -211,8 +212,10 @@ def mean_gain(several: Sequence[tuple[Measured, Measured]], k: float = SEVERITY)
 
 
 def percent(found: Interval, digits: int = 1, sign: Literal["-", "+"] = "-") -> str:
-    """A gain with its interval; with ``"+"`` gains above zero bear a sign, too."""
-    return f"{100 * found.mean:{sign}.{digits}f} % ± {100 * found.half_width:.{digits}f}"
+    """A gain with its interval; with ``"+"`` gains above zero bear a sign, too. A single run has no
+    interval."""
+    said = f"{100 * found.mean:{sign}.{digits}f} %"
+    return f"{said} ± {100 * found.half_width:.{digits}f}" if math.isfinite(found.half_width) else said
 
 
 def interval(run: Measured) -> Interval:
