@@ -8,8 +8,8 @@
 
 use tailback_control::Reliability;
 use tailback_core::{CongestionEvent, Recovery};
-use tailback_transport::RttSampling;
 
+use super::common::{Newly, trip};
 use super::doubt::{Doubt, Verdict};
 use super::timer::Timer;
 use super::{Acknowledgement, Left, Options, SEGMENT, Second, Told};
@@ -172,20 +172,13 @@ impl Duplicates {
         verdict == Verdict::Spurious
     }
 
-    fn trip(&mut self, now: u64, newly: std::ops::Range<usize>, ack: &Acknowledgement) -> Option<u64> {
-        match self.options.sampling {
-            RttSampling::EveryAck => {
-                let newly = &self.segments[newly];
-                let sure = newly.iter().all(|one| one.times == 1);
-                newly.iter().map(|one| one.sent_at).max().filter(|_| sure).map(|sent| now - sent)
-            }
-            RttSampling::Timestamps => ack.echo.filter(|_| !newly.is_empty()).map(|sent| now - sent),
-            RttSampling::PerRoundTrip => {
-                let timed = self.timed.filter(|at| newly.contains(at))?;
-                self.timed = None;
-                Some(now - self.segments[timed].sent_at)
-            }
-        }
+    fn trip(&mut self, now: u64, newly: std::ops::Range<usize>, echo: Option<u64>) -> Option<u64> {
+        let known = newly.map(|number| {
+            let one = &self.segments[number];
+            Newly { number, sent_at: one.sent_at, is_sure: one.times == 1 }
+        });
+        let known: Vec<_> = known.collect();
+        trip(self.options.sampling, now, &known, echo, self.una, &mut self.timed)
     }
 }
 
@@ -200,7 +193,7 @@ impl Second for Duplicates {
         let advanced: u64 = self.segments[newly.clone()].iter().map(|one| one.size).sum();
         self.una = number;
         self.next_again = self.next_again.max(number);
-        let rtt = self.trip(now, newly.clone(), ack);
+        let rtt = self.trip(now, newly.clone(), ack.echo);
         if let Some(trip) = rtt {
             self.timer.sample(trip as f64);
         }

@@ -15,6 +15,7 @@
     reason = "the second writings are as plain as their texts"
 )]
 
+mod common;
 mod doubt;
 mod duplicates;
 mod linux;

@@ -10,9 +10,9 @@
 //! Beside it, where configured: losses that were none (`doubt.rs`), and lost retransmissions (RFC 8985 §6.2, of retransmissions
 //! only, with a window of an eighth of a round trip), and proportional rate reduction (`proportional.rs`).
 
-use tailback_core::{CongestionEvent, Recovery, SeqRange};
-use tailback_transport::RttSampling;
+use tailback_core::{CongestionEvent, SeqRange};
 
+use super::common::{Newly, Phase, trip};
 use super::doubt::{Doubt, Verdict};
 use super::proportional::{News, Proportional};
 use super::timer::Timer;
@@ -32,13 +32,6 @@ struct Segment {
     copies: u64,
     /// It was overtaken before it was believed lost: its retransmission is left to the timer.
     waived: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Fast,
-    Timeout,
 }
 
 /// The sender. Numbers are indices; those that limit are one beyond what the text's name.
@@ -234,29 +227,14 @@ impl Scoreboard {
         overtaken.into_iter().map(|at| at as u64).collect()
     }
 
-    fn recovery(&self) -> Recovery {
-        match self.phase {
-            Phase::Open => Recovery::Open,
-            Phase::Fast => Recovery::Fast,
-            Phase::Timeout => Recovery::Timeout,
-        }
-    }
-
-    /// Karn's rule, RFC 6298 §3: no sample of what was sent more than once, without stamps.
-    fn trip(&mut self, now: u64, newly: &[usize], ack: &Acknowledgement) -> Option<u64> {
-        let newest = || newly.iter().map(|at| self.segments[*at].sent_at).max();
-        match self.options.sampling {
-            RttSampling::EveryAck => {
-                let sure = newly.iter().all(|at| self.segments[*at].times == 1 && !self.segments[*at].told);
-                newest().filter(|_| sure).map(|sent| now - sent)
-            }
-            RttSampling::Timestamps => ack.echo.filter(|_| !newly.is_empty()).map(|sent| now - sent),
-            RttSampling::PerRoundTrip => {
-                let timed = self.timed.filter(|at| newly.contains(at))?;
-                self.timed = None;
-                (timed < self.high_ack).then(|| now - self.segments[timed].sent_at)
-            }
-        }
+    /// Karn's rule.
+    fn trip(&mut self, now: u64, newly: &[usize], echo: Option<u64>) -> Option<u64> {
+        let known = newly.iter().map(|&number| {
+            let one = &self.segments[number];
+            Newly { number, sent_at: one.sent_at, is_sure: one.times == 1 && !one.told }
+        });
+        let known: Vec<_> = known.collect();
+        trip(self.options.sampling, now, &known, echo, self.high_ack, &mut self.timed)
     }
 }
 
@@ -282,7 +260,7 @@ impl Second for Scoreboard {
         }
         let has_news = newly[before..].iter().any(|at| !self.segments[*at].told);
         newly.sort_unstable();
-        let rtt = self.trip(now, &newly, ack);
+        let rtt = self.trip(now, &newly, ack.echo);
         if let Some(trip) = rtt {
             self.timer.sample(trip as f64);
         }
@@ -341,7 +319,7 @@ impl Second for Scoreboard {
                 begins: event == Some(CongestionEvent::Loss),
             });
         }
-        let (in_flight, recovery) = (self.pipe(), self.recovery());
+        let (in_flight, recovery) = (self.pipe(), self.phase.into());
         Some(Told { acked, lost, advanced, outstanding, in_flight, event, recovery, rtt })
     }
 
@@ -371,7 +349,7 @@ impl Second for Scoreboard {
             outstanding,
             in_flight: self.pipe(),
             event: Some(CongestionEvent::Timeout { consecutive: self.expiries }),
-            recovery: self.recovery(),
+            recovery: self.phase.into(),
             rtt: None,
         })
     }
