@@ -25,6 +25,7 @@ struct Segment {
 }
 
 /// The sender. Numbers are indices; `recover` is one beyond the text's.
+#[derive(Clone)]
 pub struct Duplicates {
     options: Options,
     segments: Vec<Segment>,
@@ -285,7 +286,7 @@ impl Second for Duplicates {
         (one.sent_at, one.times, one.copies) = (now, one.times + 1, (one.copies + 1).min(2));
         let size = one.size;
         self.timer.left(now as f64);
-        Some(Left { number: at as u64, size, again, in_flight: flew + size })
+        Some(Left { number: at as u64, size, again, in_flight: flew + size, cwr: false })
     }
 
     fn in_flight(&self) -> u64 {

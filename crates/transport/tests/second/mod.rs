@@ -5,7 +5,8 @@
 //! The writings are from RFC 2018, 5681, 6298, 6582, 6675 and 9937, from 3522, 5682 and 8985 as far as ours claims them, as their writer
 //! knew these texts. Drafts of scoreboard, timer and receiver came before the code of `crates/transport/src/stream` was read, all
 //! else after it: independent, and not blind. Where both differed, the text decided, or what ours says of itself; the heads of
-//! both say so. Vegas's timer, offsets, counts of arrivals, marks and clocks of ticks are left out.
+//! both say so. Vegas's timer, offsets, counts of arrivals and clocks of ticks are left out, and marks where losses are not found
+//! by time.
 //!
 //! Both ends of ours travel through `path.rs`; the second writings see the same packets and times, and send nothing themselves.
 
@@ -15,9 +16,12 @@
     reason = "the second writings are as plain as their texts"
 )]
 
+mod bucket;
 mod common;
 mod doubt;
 mod duplicates;
+mod ecn;
+mod law;
 mod linux;
 mod path;
 mod proportional;
@@ -32,6 +36,7 @@ use tailback_control::Reliability;
 use tailback_core::{CongestionEvent, Recovery, SeqRange};
 use tailback_transport::{RttSampling, SpuriousDetection};
 
+use bucket::Rate;
 use path::Trouble;
 use timer::Timer;
 
@@ -61,6 +66,19 @@ pub struct Options {
     pub max_rto: f64,
     /// Where losses are found by time.
     pub rack: Option<RackOptions>,
+    pub beside: Beside,
+}
+
+/// What stands beside finding losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    pub handshake: bool,
+    /// Whether packets may bear marks.
+    pub ecn: bool,
+    /// A rate that the law directs at a window of no segment; it grows with the window.
+    pub pace: Option<Rate>,
+    /// Whether acknowledgements beside a hole wait for each other, as Linux's.
+    pub compresses: bool,
 }
 
 /// What RFC 8985 leaves to be configured; times in nanoseconds.
@@ -84,6 +102,8 @@ pub struct Acknowledgement {
     pub echo: Option<u64>,
     /// What arrived a second time, where the receiver tells (RFC 2883).
     pub duplicate: Option<SeqRange>,
+    /// Whether a mark is echoed.
+    pub marks: bool,
 }
 
 /// A data packet that leaves.
@@ -95,6 +115,8 @@ pub struct Left {
     pub again: bool,
     /// Bytes believed in the network, itself included.
     pub in_flight: u64,
+    /// It says that the window was reduced (RFC 3168 §6.1.2).
+    pub cwr: bool,
 }
 
 /// What the law is told.
@@ -123,6 +145,14 @@ pub trait Second {
     fn heard(&mut self, _window: u64) {}
     /// What leaves now, if anything; so many bytes of the next segment, with its header, wait to be sent.
     fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left>;
+    /// Whether the new segment that leaves must say that the window was reduced.
+    fn take_cwr(&mut self) -> bool {
+        false
+    }
+    /// A mark is echoed at a window of one: whether nothing may leave before the timer expires (RFC 3168 §6.1.2).
+    fn fall_silent(&mut self, _now: u64) -> bool {
+        false
+    }
     fn in_flight(&self) -> u64;
     /// Whether nothing is outstanding.
     fn is_idle(&self) -> bool;
@@ -150,6 +180,7 @@ fn trouble() -> impl Strategy<Value = Trouble> {
             ack_late,
             blackouts,
             pauses,
+            marks: 0.0,
         })
 }
 
@@ -179,6 +210,7 @@ prop_compose! {
             min_rto: min_rto as f64 * 1e6,
             max_rto: 5e9,
             rack: None,
+            beside: Beside::default(),
         }
     }
 }
@@ -221,6 +253,7 @@ fn by_time(spurious: SpuriousDetection, rack: RackOptions) -> (Options, Trouble)
         min_rto: 2e8,
         max_rto: 5e9,
         rack: Some(rack),
+        beside: Beside::default(),
     };
     let trouble = Trouble {
         loss: 0.0,
@@ -230,6 +263,7 @@ fn by_time(spurious: SpuriousDetection, rack: RackOptions) -> (Options, Trouble)
         ack_late: 0.0,
         blackouts: 0.0,
         pauses: false,
+        marks: 0.0,
     };
     (options, trouble)
 }
@@ -334,6 +368,32 @@ proptest! {
         options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
     ) {
         prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_are_found_by_time_behind_a_handshake(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
+    ) {
+        let beside = Beside { handshake: true, ..Beside::default() };
+        prop_assert_eq!(difference(&Options { beside, ..options }, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_are_found_by_time_at_a_rate(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
+        bits in 10_000_u64..2_000_000, depth in 1_u64..5,
+    ) {
+        let pace = Some(Rate { bits, depth: depth * SEGMENT });
+        let beside = Beside { pace, ..Beside::default() };
+        prop_assert_eq!(difference(&Options { beside, ..options }, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_are_found_by_time_and_acknowledgements_wait(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(), handshake: bool,
+    ) {
+        let beside = Beside { compresses: true, handshake, ..Beside::default() };
+        prop_assert_eq!(difference(&Options { beside, ..options }, &trouble, seed, rest), None);
     }
 
     #[test]

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use tailback_core::{
-    Annex, Annexes, AppInput, Bytes, Choice, CongestionEvent, Controller, Cx, DataAmount, Directive,
-    Endpoint, EndpointCx, Feedback, Input, Kind, Output, Packet, Recovery, Sent, SeqRange, Span, Stream,
-    Time,
+    Annex, Annexes, AppInput, Bytes, Choice, CongestionEvent, DataAmount, Ecn, Endpoint, EndpointCx, Input,
+    Kind, Output, Packet, SeqRange, Span, Stream, Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
-    LossDetection, RackConfig, Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig,
+    EcnMode, LossDetection, RackConfig, Receiver, ReceiverConfig, RtoConfig, SackCompression, Sender,
+    StreamConfig,
 };
 
+use super::bucket::Bucket;
+use super::law::{Law, Ours};
 use super::receiver::{self, Data};
 use super::{Acknowledgement, HEADER, Left, Options, PAYLOAD, RackOptions, SEGMENT, Second, Told};
 use crate::pipe::FLOW;
@@ -30,85 +32,8 @@ pub struct Trouble {
     pub blackouts: f64,
     /// Whether the application writes little at a time, with pauses.
     pub pauses: bool,
-}
-
-/// A law for both writings: whatever it is told changes the window.
-#[derive(Clone, Debug)]
-struct Law {
-    window: u64,
-    threshold: u64,
-    before: (u64, u64),
-    limit: u64,
-}
-
-impl Law {
-    fn new(limit: u64) -> Self {
-        Self { window: 2 * SEGMENT, threshold: u64::MAX, before: (0, 0), limit: limit * SEGMENT }
-    }
-
-    fn hear(&mut self, event: Option<CongestionEvent>, advanced: u64, outstanding: u64, recovery: Recovery) {
-        let half = (outstanding / 2).max(2 * SEGMENT);
-        match event {
-            Some(CongestionEvent::Loss) => {
-                self.before = (self.window, self.threshold);
-                (self.window, self.threshold) = (half, half);
-            }
-            Some(CongestionEvent::Timeout { consecutive }) => {
-                if consecutive == 1 {
-                    self.before = (self.window, self.threshold);
-                    self.threshold = half;
-                }
-                self.window = SEGMENT;
-            }
-            Some(CongestionEvent::Spurious) => (self.window, self.threshold) = self.before,
-            Some(CongestionEvent::Idle) => self.window = self.window.min(4 * SEGMENT),
-            _ if recovery == Recovery::Fast => {}
-            _ if self.window < self.threshold => self.window += advanced.min(SEGMENT),
-            _ => self.window += (SEGMENT * advanced) / self.window,
-        }
-        self.window = self.window.min(self.limit);
-    }
-}
-
-/// The law as our sender has it, with a list of what it hears.
-struct Ours {
-    law: Law,
-    told: Vec<Told>,
-    smoothed: Option<(f64, f64)>,
-    left: Vec<Left>,
-}
-
-impl Controller for Ours {
-    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
-        self.left.push(Left {
-            number: sent.number,
-            size: sent.size.get(),
-            again: sent.retransmission,
-            in_flight: sent.in_flight.get(),
-        });
-    }
-
-    fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, _: &mut Cx<'_>) {
-        let (advanced, outstanding) = (feedback.advanced.get(), feedback.outstanding.get());
-        self.law.hear(feedback.event, advanced, outstanding, feedback.recovery);
-        if let Some(rtt) = feedback.rtt {
-            self.smoothed = Some((rtt.smoothed.as_nanos() as f64, rtt.min.as_nanos() as f64));
-        }
-        self.told.push(Told {
-            acked: feedback.acked.iter().map(|one| one.number).collect(),
-            lost: feedback.lost.iter().map(|one| one.number).collect(),
-            advanced,
-            outstanding,
-            in_flight: feedback.in_flight.get(),
-            event: feedback.event,
-            recovery: feedback.recovery,
-            rtt: feedback.rtt.map(|rtt| rtt.latest.as_nanos()),
-        });
-    }
-
-    fn directive(&self) -> Directive {
-        Directive::window(Bytes::new(self.law.window))
-    }
+    /// Marks on packets that may bear them.
+    pub marks: f64,
 }
 
 /// What happens next on the path.
@@ -138,6 +63,23 @@ struct Path<S> {
     trouble: Trouble,
     dark_until: u64,
     timers: [Option<u64>; 2],
+    /// Of the second writing: the connection's request, the rate, and an echo that keeps it silent.
+    opening: Opening,
+    bucket: Option<Bucket>,
+    wake: Option<u64>,
+    is_silent: bool,
+    /// What left ours since the last step, as the path sees it: its number, ECN-capable or not, and CWR.
+    seen: Vec<(u64, bool, bool)>,
+    marking: bool,
+    compares_acks: bool,
+}
+
+/// Where the second writing's connection stands (RFC 9293 §3.5): a request that bears no data, and its acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Due,
+    Requested,
+    Done,
 }
 
 /// Nanoseconds. Timers are computed with real numbers, ours cut to whole nanoseconds before the back-off.
@@ -159,7 +101,7 @@ fn time(at: u64) -> Time {
     Time::from_nanos(at)
 }
 
-impl<S: Second> Path<S> {
+impl<S: Second + Clone> Path<S> {
     fn later(&mut self, after: u64, step: Step) {
         self.serial += 1;
         self.steps.insert((self.now + after, self.serial), step);
@@ -180,6 +122,10 @@ impl<S: Second> Path<S> {
             return;
         }
         let copies = 1 + u32::from(self.rng.chance(twice));
+        let mut packet = packet;
+        if packet.is_ecn_capable() && self.rng.chance(trouble.marks) {
+            packet.set_ecn(Ecn::Ce);
+        }
         for _ in 0..copies {
             let mut delay = 20_000_000 + self.rng.below(1000);
             if self.rng.chance(late) {
@@ -200,6 +146,10 @@ impl<S: Second> Path<S> {
         let mut cx = EndpointCx { rng: &mut rng, annexes: &mut self.annexes, notes: None };
         let (packets, timer) = answered(&mut self.sender, time(self.now), input, &mut cx);
         self.timers[0] = timer;
+        self.seen = packets
+            .iter()
+            .map(|(packet, _)| (packet.number, packet.is_ecn_capable(), packet.window_reduced()))
+            .collect();
         for (packet, annex) in packets {
             self.launch(packet, annex.as_ref());
         }
@@ -225,26 +175,79 @@ impl<S: Second> Path<S> {
 
     /// The second writing answers the same input.
     fn anew(&mut self, told: Option<Told>) -> (Vec<Left>, Vec<Told>) {
+        let mut told = told;
+        let echoes_at_one = self.law.window <= SEGMENT
+            && told.as_ref().is_some_and(|told| told.event == Some(CongestionEvent::Ecn));
+        if let Some(told) = told.as_mut().filter(|told| told.advanced > 0)
+            && self.opening == Opening::Requested
+        {
+            // RFC 5681 §3.1: the request's acknowledgement does not open the window.
+            (self.opening, told.advanced) = (Opening::Done, 0);
+        }
         let mut all: Vec<Told> = told.into_iter().chain(self.second.behind()).collect();
-        all.extend(self.rest());
         for told in &all {
-            self.law.hear(told.event, told.advanced, told.outstanding, told.recovery);
+            self.law_hears(told);
+        }
+        if echoes_at_one {
+            self.is_silent = self.second.fall_silent(self.now);
+        }
+        if let Some(rested) = self.rest() {
+            self.law_hears(&rested);
+            all.push(rested);
         }
         self.second.heard(self.law.window);
         let mut left = Vec::new();
-        loop {
-            let waiting = match self.waiting.min(PAYLOAD) {
-                0 => 0,
-                payload => payload + HEADER,
-            };
-            let Some(packet) = self.second.next(self.now, self.law.window, waiting) else { break };
-            if !packet.again {
-                self.waiting -= packet.size - HEADER;
-            }
+        self.wake = None;
+        while let Some(packet) = self.next() {
             self.rests_since = self.restarts.then_some(self.now);
             left.push(packet);
         }
         (left, all)
+    }
+
+    fn law_hears(&mut self, told: &Told) {
+        self.law.hear(told.event, told.advanced, told.outstanding, told.recovery);
+        if let (Some(bucket), Some(rate)) = (&mut self.bucket, self.law.rate()) {
+            if matches!(told.event, Some(CongestionEvent::Timeout { .. })) {
+                bucket.time_out(self.now);
+            }
+            bucket.direct(self.now, rate);
+        }
+    }
+
+    /// The next packet of the second writing, if one may leave now.
+    fn next(&mut self) -> Option<Left> {
+        if self.is_silent {
+            return None;
+        }
+        let waiting = match (self.opening, self.waiting.min(PAYLOAD)) {
+            (_, 0) | (Opening::Requested, _) => 0,
+            (Opening::Due, _) => HEADER,
+            (Opening::Done, payload) => payload + HEADER,
+        };
+        let window = self.law.window;
+        let packet = match &mut self.bucket {
+            None => self.second.next(self.now, window, waiting)?,
+            Some(bucket) => {
+                let mut tried = self.second.clone();
+                let packet = tried.next(self.now, window, waiting)?;
+                if let Err(later) = bucket.take(self.now, packet.size) {
+                    self.wake = Some(later);
+                    return None;
+                }
+                self.second = tried;
+                packet
+            }
+        };
+        if !packet.again {
+            self.waiting -= packet.size - HEADER;
+            if self.opening == Opening::Due {
+                self.opening = Opening::Requested;
+                return Some(packet);
+            }
+            return Some(Left { cwr: self.marking && self.second.take_cwr(), ..packet });
+        }
+        Some(packet)
     }
 
     /// RFC 5681 §4.1: data is about to leave, and none has "in an interval exceeding the retransmission timeout".
@@ -277,7 +280,14 @@ impl<S: Second> Path<S> {
         let ours = self.ours(left, told);
         let compare = || {
             same("told", &ours.1, &anew.1)?;
-            same("left", &ours.0, &anew.0)?;
+            let without_cwr = anew.0.iter().map(|one| Left { cwr: false, ..*one }).collect();
+            same("left", &ours.0, &without_cwr)?;
+            let is_request = |one: &Left| one.size == HEADER;
+            let seen = anew
+                .0
+                .iter()
+                .map(|one| (one.number, self.marking && !one.again && !is_request(one), one.cwr));
+            same("seen", &self.seen, &seen.collect())?;
             same("window", &self.sender.controller().law.window, &self.law.window)?;
             same("in flight", &self.sender.in_flight().get(), &self.second.in_flight())?;
             if self.timers[0].is_some_and(|due| due < self.now) {
@@ -285,6 +295,8 @@ impl<S: Second> Path<S> {
             }
             // What has expired while another timer was armed is due now.
             let deadline = self.second.deadline().map(|due| due.max(self.now as f64));
+            let wake = self.wake.map(|wake| wake as f64);
+            let deadline = [deadline, wake].into_iter().flatten().reduce(f64::min);
             if !near(self.timers[0], deadline) {
                 return Err(format!("timer: ours {:?}, anew {deadline:?}", self.timers[0]));
             }
@@ -301,6 +313,11 @@ impl<S: Second> Path<S> {
         })
     }
 
+    /// What a receiver that compresses says is compared with Linux's (`linux.rs`).
+    fn same_acks(&self, ours: &Vec<receiver::Ack>, anew: &Vec<receiver::Ack>) -> Result<(), String> {
+        if self.compares_acks { same("acknowledgement", ours, anew) } else { Ok(()) }
+    }
+
     fn step(&mut self) -> Result<bool, String> {
         let next = self.steps.first_key_value().map(|(key, _)| key.0);
         let Some(at) = [next, self.timers[0], self.timers[1]].into_iter().flatten().min() else {
@@ -311,8 +328,11 @@ impl<S: Second> Path<S> {
             if self.timers[1] == Some(at) {
                 let ours = self.give_receiver(Input::Timeout);
                 let anew: Vec<_> = self.second_receiver.expire(at).into_iter().collect();
-                same("acknowledgement", &ours, &anew)?;
+                self.same_acks(&ours, &anew)?;
             } else {
+                // The silence is over, where its timer has expired.
+                let is_due = self.second.deadline().is_some_and(|due| due <= at as f64 + NEAR);
+                self.is_silent &= !is_due;
                 self.step_sender(Input::Timeout, |second| {
                     second.deadline().filter(|due| *due <= at as f64 + NEAR).and_then(|_| second.expire(at))
                 })?;
@@ -325,14 +345,22 @@ impl<S: Second> Path<S> {
                     Some(Annex::Control(info)) => Some(info.sent_at.as_nanos()),
                     _ => None,
                 };
-                let data = Data { number: packet.number, pushed: packet.is_pushed(), stamp };
+                let data = Data {
+                    number: packet.number,
+                    at_once: packet.is_pushed() || packet.size().get() == HEADER,
+                    stamp,
+                    marked: packet.ecn() == Ecn::Ce,
+                    cwr: packet.window_reduced(),
+                };
                 if let Some(annex) = annex {
                     packet.annex = self.annexes.insert(annex);
                 }
                 let ours = self.give_receiver(Input::Packet(packet));
                 let anew: Vec<_> = self.second_receiver.data(at, data).into_iter().collect();
-                same("acknowledgement", &ours, &anew)?;
-                same("receiver's timer", &self.timers[1], &self.second_receiver.deadline())?;
+                self.same_acks(&ours, &anew)?;
+                if self.compares_acks {
+                    same("receiver's timer", &self.timers[1], &self.second_receiver.deadline())?;
+                }
             }
             Some(Step::Ack(mut packet, annex)) => {
                 let ack = read(&packet, annex.as_ref());
@@ -341,6 +369,7 @@ impl<S: Second> Path<S> {
                     duplicate: named_twice(ack.number, &ack.blocks),
                     blocks: ack.blocks,
                     echo: ack.echo,
+                    marks: ack.marks,
                 };
                 if let Some(annex) = annex {
                     packet.annex = self.annexes.insert(annex);
@@ -364,7 +393,7 @@ fn read(packet: &Packet, annex: Option<&Annex>) -> receiver::Ack {
         Some(Annex::Blocks(said)) => (said.as_slice().to_vec(), said.echo.map(Time::as_nanos)),
         _ => (Vec::new(), None),
     };
-    receiver::Ack { number: packet.number, size: packet.size().get(), blocks, echo }
+    receiver::Ack { number: packet.number, size: packet.size().get(), blocks, echo, marks: packet.ecn_echo() }
 }
 
 /// RFC 2883 §4.1 and §4.2: the first block names what arrived twice if it is acknowledged, or part of the second.
@@ -375,7 +404,7 @@ fn named_twice(number: u64, blocks: &[SeqRange]) -> Option<SeqRange> {
 }
 
 /// Writes of the application: much at once, or little at a time.
-fn writes<S: Second>(path: &mut Path<S>) {
+fn writes<S: Second + Clone>(path: &mut Path<S>) {
     let mut at = 0;
     for _ in 0..if path.trouble.pauses { 40 } else { 4 } {
         let full = path.rng.below(if path.trouble.pauses { 20 } else { 150 }) * PAYLOAD;
@@ -398,13 +427,14 @@ fn loss_detection(rack: Option<RackOptions>) -> LossDetection {
 }
 
 /// Where both writings part first, in words.
-pub fn difference<S: Second>(
+pub fn difference<S: Second + Clone>(
     options: &Options,
     second: S,
     trouble: &Trouble,
     seed: u64,
     (limit, every, blocks): (u64, u32, u8),
 ) -> Option<String> {
+    let beside = options.beside;
     let config = StreamConfig {
         reliability: options.reliability,
         rtt_sampling: options.sampling,
@@ -428,17 +458,20 @@ pub fn difference<S: Second>(
             ..RtoConfig::default()
         },
         user_timeout: Span::from_secs(1_000_000),
+        handshake: beside.handshake,
+        ecn: if beside.ecn { EcnMode::Ect0 } else { EcnMode::Off },
         ..StreamConfig::default()
     };
     let receiver = ReceiverConfig {
         ack_every: every,
         max_sack_blocks: blocks,
         dsack: options.rack.map(|rack| rack.dsack),
+        sack_compression: beside.compresses.then(SackCompression::default),
         ..ReceiverConfig::default()
     };
     let receiver = receiver.matching(&config);
-    let law = Law::new(limit);
-    let ours = Ours { law: law.clone(), told: Vec::new(), smoothed: None, left: Vec::new() };
+    let law = Law::new(limit, beside.pace);
+    let ours = Ours::new(law.clone());
     let second_receiver = receiver::Receiver::new(
         every,
         100_000_000,
@@ -451,6 +484,7 @@ pub fn difference<S: Second>(
         receiver: Receiver::new(FLOW, receiver),
         annexes: Annexes::new(),
         second,
+        bucket: law.rate().map(Bucket::new),
         law,
         second_receiver,
         waiting: 0,
@@ -462,6 +496,12 @@ pub fn difference<S: Second>(
         trouble: *trouble,
         dark_until: 0,
         timers: [None; 2],
+        opening: if beside.handshake { Opening::Due } else { Opening::Done },
+        wake: None,
+        is_silent: false,
+        seen: Vec::new(),
+        marking: beside.ecn,
+        compares_acks: !beside.compresses,
     };
     writes(&mut path);
     path.give_sender(Input::App(AppInput::Start));

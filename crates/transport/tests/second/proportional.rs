@@ -46,6 +46,11 @@ impl Proportional {
         Self { ssthresh: ssthresh.into(), prr_delivered: 0, prr_out: 0, recover_fs, cwnd: None }
     }
 
+    /// The law has lowered its window within the episode, for a mark.
+    pub fn lower(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh.into();
+    }
+
     /// §6.2, per-ACK steps.
     pub fn acknowledge(&mut self, delivered_data: i128, inflight: u64, safe_ack: bool) {
         if delivered_data == 0 {

@@ -19,6 +19,7 @@
 //! - §7.4.2: the loss that a probe repaired begins a fast recovery with nothing to repair.
 //! - §9.3: the law hears of a loss of what left when it heard last, or later; within fast recovery not where recovery reduces in
 //!   proportion, nor where the law counts lost retransmissions itself. An episode begins where anything lost waits, heard of or not.
+//! - RFC 9937 §6.1: a mark that the law hears of within an episode lowers `ssthresh`; it begins none.
 //! - §8: the time for which a time-out would be set goes on while another timer is armed.
 //!
 //! Times are whole nanoseconds, the window for reordering rounded to them.
@@ -33,6 +34,7 @@ use tailback_core::{CongestionEvent, Recovery};
 
 use super::common::{Newly, Phase, trip};
 use super::doubt::Doubt;
+use super::ecn::Reductions;
 use super::proportional::{News, Proportional};
 use super::timer::Timer;
 use super::{Acknowledgement, Left, Options, Second, Told};
@@ -40,6 +42,7 @@ use model::{Model, Segment};
 use timers::Timers;
 
 /// The sender.
+#[derive(Clone)]
 pub struct RackTlp {
     options: Options,
     model: Model,
@@ -54,6 +57,9 @@ pub struct RackTlp {
     doubt: Doubt,
     /// When the law heard of a loss last, be it by a time-out.
     answered: u64,
+    reductions: Reductions,
+    /// The law lowers its window for a mark.
+    lowers: bool,
     /// RFC 9937, as in `scoreboard.rs`.
     news: Option<News>,
     proportional: Option<Proportional>,
@@ -79,6 +85,8 @@ impl RackTlp {
             timed: None,
             doubt: Doubt::None,
             answered: 0,
+            reductions: Reductions::default(),
+            lowers: false,
             news: None,
             proportional: None,
             without_ack: false,
@@ -107,6 +115,12 @@ impl RackTlp {
         let (lost, timeout) = self.model.rack_detect_loss(now);
         self.timers.reorder(timeout);
         lost
+    }
+
+    /// The law hears of congestion, of what left before now.
+    fn reduce(&mut self, now: u64) {
+        self.answered = now;
+        self.reductions.note(self.model.segments.len());
     }
 
     /// §7.2, upon an acknowledgement.
@@ -179,6 +193,8 @@ impl Second for RackTlp {
             (self.dup_acks, self.limited, self.expiries, self.first_due) = (0, 0, 0, false);
             self.timers.pto = None;
         }
+        // A probe that has yet to leave is not needed any more.
+        self.timers.tlp.due &= advanced == 0 && !has_news;
         let repaired = self.timers.tlp_process_ack(ack, advanced > 0);
         let spurious = self.is_spurious(ack, advanced > 0, &newly);
         let mut event = None;
@@ -207,7 +223,7 @@ impl Second for RackTlp {
         if repaired && self.phase == Phase::Open {
             (self.phase, self.recovery_point) = (Phase::Fast, self.model.segments.len());
             (self.dup_acks, self.limited, self.first_due) = (0, 0, false);
-            self.answered = now;
+            self.reduce(now);
             (enters, event) = (true, Some(CongestionEvent::Loss));
         }
         if advanced > 0 || !lost.is_empty() || enters {
@@ -215,6 +231,12 @@ impl Second for RackTlp {
         }
         self.restart_pto(now, advanced);
         self.note(delivered, advanced, &lost, enters);
+        if ack.marks && self.options.beside.ecn && event.is_none() && self.reductions.is_news(self.model.una)
+        {
+            event = Some(CongestionEvent::Ecn);
+            self.reduce(now);
+            self.lowers = true;
+        }
         Some(Told { acked, advanced, rtt, ..self.report(outstanding, event, lost) })
     }
 
@@ -224,6 +246,8 @@ impl Second for RackTlp {
 
     fn expire(&mut self, now: u64) -> Option<Told> {
         if self.model.is_idle() {
+            // The end of a silence.
+            self.timers.rto.deadline = None;
             return None;
         }
         match (self.timers.reordering, self.timers.pto) {
@@ -239,6 +263,7 @@ impl Second for RackTlp {
     /// RFC 9937 §6.1, §6.2 and §6.4, when the law has heard.
     fn heard(&mut self, window: u64) {
         let without_ack = std::mem::take(&mut self.without_ack);
+        let lowers = std::mem::take(&mut self.lowers);
         let Some(news) = self.news.take() else { return };
         if self.phase != Phase::Fast {
             self.proportional = None;
@@ -254,6 +279,9 @@ impl Second for RackTlp {
             episode.begin_without(inflight);
         }
         if let Some(episode) = &mut self.proportional {
+            if lowers {
+                episode.lower(window);
+            }
             episode.acknowledge(news.delivered_data, inflight, news.advances && !news.losses);
         }
     }
@@ -311,11 +339,22 @@ impl Second for RackTlp {
         }
         if probes {
             (self.timers.tlp.end_seq, self.timers.tlp.is_retrans) = (Some(self.model.segments.len()), again);
+            self.timers.tlp.has_sample = false;
         } else if !again {
             let repairs = self.repairs();
             self.timers.set_pto(now, &self.model, repairs);
         }
-        Some(Left { number: at as u64, size, again, in_flight: before + size })
+        Some(Left { number: at as u64, size, again, in_flight: before + size, cwr: false })
+    }
+
+    fn take_cwr(&mut self) -> bool {
+        self.reductions.take_cwr()
+    }
+
+    fn fall_silent(&mut self, now: u64) -> bool {
+        self.timers.pto = None;
+        self.timers.rto.restart(now as f64);
+        self.model.is_idle()
     }
 
     fn in_flight(&self) -> u64 {
@@ -350,7 +389,7 @@ impl Second for RackTlp {
             })
             .collect();
         format!(
-            "{:?} to {}, from {}: {marks}, limited {}, {:?}, {}, {:?}, reordering timer {:?}, PTO {:?}",
+            "{:?} to {}, from {}: {marks}, limited {}, {:?}, {}, {:?}, reordering timer {:?}, PTO {:?}, {:?}",
             self.phase,
             self.recovery_point,
             self.model.una,
@@ -360,6 +399,7 @@ impl Second for RackTlp {
             self.timers.tlp,
             self.timers.reordering,
             self.timers.pto,
+            self.proportional,
         )
     }
 }

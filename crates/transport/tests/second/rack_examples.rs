@@ -5,7 +5,7 @@ use tailback_core::{CongestionEvent, Recovery, SeqRange};
 use tailback_transport::{RttSampling, SpuriousDetection};
 
 use super::rack::RackTlp;
-use super::{Acknowledgement, Left, Options, RackOptions, SEGMENT, Second, Told};
+use super::{Acknowledgement, Beside, Left, Options, RackOptions, SEGMENT, Second, Told};
 
 const MS: u64 = 1_000_000;
 
@@ -35,12 +35,13 @@ fn options() -> Options {
             max_ack_delay: 25 * MS,
             dsack: true,
         }),
+        beside: Beside::default(),
     }
 }
 
 fn ranges(number: u64, blocks: &[(u64, u64)]) -> Acknowledgement {
     let blocks = blocks.iter().map(|&(start, end)| SeqRange { start, end }).collect();
-    Acknowledgement { number, blocks, echo: None, duplicate: None }
+    Acknowledgement { number, blocks, echo: None, duplicate: None, marks: false }
 }
 
 fn numbers(left: &[Left]) -> Vec<u64> {

@@ -1,11 +1,13 @@
 //! The receiver's acknowledgements written anew from RFC 5681 §4.2 (when) and RFC 2018 §3 and §4 (with which ranges), in
 //! segments. Named choices of ours that it follows: so many segments for an acknowledgement as configured, at once for what
-//! bears PSH, and the stamp of the segment that caused the acknowledgement, where RFC 7323 §4.3 has the earliest one. Six segments
+//! bears PSH or no data, and the stamp of the segment that caused the acknowledgement, where RFC 7323 §4.3 has the earliest one. Six segments
 //! are remembered by which ranges changed last; what room is left goes to the lowest ranges.
 
 use std::collections::BTreeSet;
 
 use tailback_core::SeqRange;
+
+use super::ecn::Echo;
 
 /// An acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,14 +16,19 @@ pub struct Ack {
     pub size: u64,
     pub blocks: Vec<SeqRange>,
     pub echo: Option<u64>,
+    /// Whether a mark is echoed.
+    pub marks: bool,
 }
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
     pub number: u64,
-    pub pushed: bool,
+    /// It bears PSH, or no data.
+    pub at_once: bool,
     pub stamp: Option<u64>,
+    pub marked: bool,
+    pub cwr: bool,
 }
 
 /// The receiver.
@@ -41,6 +48,7 @@ pub struct Receiver {
     waiting: u32,
     due: Option<u64>,
     newest: Option<u64>,
+    echo: Echo,
 }
 
 impl Receiver {
@@ -54,6 +62,7 @@ impl Receiver {
 
     pub fn data(&mut self, now: u64, data: Data) -> Option<Ack> {
         self.newest = data.stamp;
+        self.echo.hear(data.marked, data.cwr, data.number < self.next);
         let had_hole = !self.beyond.is_empty();
         let in_order = data.number == self.next;
         let is_twice = data.number < self.next || self.beyond.contains(&data.number);
@@ -72,7 +81,7 @@ impl Receiver {
             self.reported.insert(0, data.number);
             self.reported.truncate(6);
         }
-        if in_order && !had_hole && !data.pushed {
+        if in_order && !had_hole && !data.at_once {
             self.waiting += 1;
             if self.waiting < self.every {
                 self.due.get_or_insert(now + self.delay);
@@ -99,7 +108,13 @@ impl Receiver {
         if let Some(twice) = self.twice.take() {
             self.name_twice(twice, &mut blocks);
         }
-        Ack { number: self.next, size: 40 + 8 * blocks.len() as u64, blocks, echo: self.newest }
+        Ack {
+            number: self.next,
+            size: 40 + 8 * blocks.len() as u64,
+            blocks,
+            echo: self.newest,
+            marks: self.echo.is_on,
+        }
     }
 
     /// RFC 2883 §4: first what arrived twice; where it is part of a larger block, that block behind it. Where there is no room for

@@ -35,6 +35,7 @@ struct Segment {
 }
 
 /// The sender. Numbers are indices; those that limit are one beyond what the text's name.
+#[derive(Clone)]
 pub struct Scoreboard {
     options: Options,
     segments: Vec<Segment>,
@@ -419,7 +420,7 @@ impl Second for Scoreboard {
         if let Some(episode) = &mut self.proportional {
             episode.sent(size);
         }
-        Some(Left { number: at as u64, size, again, in_flight: before + size })
+        Some(Left { number: at as u64, size, again, in_flight: before + size, cwr: false })
     }
 
     fn in_flight(&self) -> u64 {

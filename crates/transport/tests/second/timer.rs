@@ -48,6 +48,11 @@ impl Timer {
         self.deadline = anything_outstanding.then_some(now + self.rto);
     }
 
+    /// It begins anew, whatever is outstanding.
+    pub fn restart(&mut self, now: f64) {
+        self.deadline = Some(now + self.rto);
+    }
+
     /// §5.5 and §5.6.
     pub fn expire(&mut self, now: f64) {
         self.rto = (2.0 * self.rto).min(self.max);

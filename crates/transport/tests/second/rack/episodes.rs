@@ -29,7 +29,7 @@ impl RackTlp {
         if !is_new || !hears {
             return (enters, None);
         }
-        self.answered = now;
+        self.reduce(now);
         (enters, Some(CongestionEvent::Loss))
     }
 
@@ -48,6 +48,7 @@ impl RackTlp {
         }
         (self.phase, self.recovery_point, self.first_due) = (Phase::Open, self.model.una, false);
         self.answered = 0;
+        self.reductions.take_back(self.model.una);
     }
 
     pub(super) fn enter(&mut self) {
@@ -87,7 +88,7 @@ impl RackTlp {
     /// §7.3. What leaves is chosen when it may.
     pub(super) fn probe(&mut self, now: u64) {
         self.timers.pto = None;
-        (self.timers.tlp.due, self.timers.tlp.has_sample) = (true, false);
+        self.timers.tlp.due = true;
         self.timers.rto.acknowledged(now as f64, !self.model.is_idle());
     }
 
@@ -100,7 +101,7 @@ impl RackTlp {
         let marked: Vec<usize> = self
             .model
             .unsacked()
-            .filter(|at| *at == self.model.una || self.model.remaining(now, *at) <= 0.0)
+            .filter(|at| *at == self.model.una || self.model.is_over(now, *at))
             .collect();
         let lost =
             marked.iter().filter(|at| self.model.segments[**at].copies > 0).map(|at| *at as u64).collect();
@@ -113,7 +114,7 @@ impl RackTlp {
         (self.dup_acks, self.limited, self.timed, self.first_due) = (0, 0, None, true);
         (self.phase, self.recovery_point) = (Phase::Timeout, self.model.segments.len());
         self.timers.tlp_init();
-        self.answered = now;
+        self.reduce(now);
         (self.timers.reordering, self.proportional) = (None, None);
         let event = Some(CongestionEvent::Timeout { consecutive: self.expiries });
         self.report(outstanding, event, lost)

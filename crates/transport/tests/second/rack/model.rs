@@ -36,6 +36,7 @@ pub struct Rack {
 }
 
 /// All that is known of segments.
+#[derive(Clone)]
 pub struct Model {
     settings: RackOptions,
     dup_threshold: usize,
@@ -137,10 +138,9 @@ impl Model {
                 continue;
             }
             let rtt = (now - one.xmit_ts) as f64;
-            if one.times > 1 {
-                if self.stamps && echo.is_some_and(|echo| echo < one.xmit_ts) || rtt < self.min_rtt() {
-                    continue;
-                }
+            let of_earlier = self.stamps && echo.is_some_and(|echo| echo < one.xmit_ts);
+            if one.times > 1 && (of_earlier || rtt < self.min_rtt()) {
+                continue;
             }
             self.rack.rtt = rtt;
             if sent_after((one.xmit_ts, at + 1), (self.rack.xmit_ts, self.rack.end_seq)) {
@@ -194,6 +194,11 @@ impl Model {
     /// How long a segment may still come; it is lost where this is not positive.
     pub fn remaining(&self, now: u64, at: usize) -> f64 {
         self.segments[at].xmit_ts as f64 + self.rack.rtt + self.rack.reo_wnd - now as f64
+    }
+
+    /// §6.3.
+    pub fn is_over(&self, now: u64, at: usize) -> bool {
+        self.remaining(now, at) <= 0.0
     }
 
     pub fn lose(&mut self, at: usize) {

@@ -19,6 +19,7 @@ pub struct Tlp {
 }
 
 /// Which timers run; one at a time counts.
+#[derive(Clone)]
 pub struct Timers {
     settings: RackOptions,
     pub rto: Timer,
