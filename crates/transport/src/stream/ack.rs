@@ -132,7 +132,7 @@ impl LossRecovery {
         }
         if record.was_told() {
             samples.ambiguous = true;
-            if record.in_network() > 0 {
+            if record.in_network() > 0 && record.has_time() {
                 self.note_told_again(Sending { at: record.sent_at(), number });
             }
             return;

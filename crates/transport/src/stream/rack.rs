@@ -14,7 +14,8 @@
 //! * `ACK.ts_option.echo_reply` counts where segments are stamped; here it is the stamp of what caused the acknowledgement.
 //! * An acknowledgement that ends a recovery is judged as outside of it, as by Linux.
 //! * What a range told of and a time-out has forgotten (RFC 2018) counts as lost however young it is, and is no news when it is told
-//!   again.
+//!   again. When it left is forgotten, too: where the time-out is taken back, such a segment is not judged by time until it leaves
+//!   again, nor is anything judged by its arrival.
 //! * A duplicate that is reported when nothing is outstanding counts, too: its round is over with the next acknowledgement.
 
 use tailback_control::estimators::RunningMax;
@@ -173,7 +174,7 @@ impl Rack {
                 number = record.skip_to().max(number + 1);
                 continue;
             }
-            if record.transmissions == 1 && record.in_network() > 0 {
+            if record.transmissions == 1 && record.in_network() > 0 && record.has_time() {
                 if (Sending { at: record.sent_at(), number }) >= newest {
                     break;
                 }
@@ -296,7 +297,7 @@ impl LossRecovery {
         for number in self.ring.first()..self.ring.end() {
             let record = self.ring.get(number);
             let sending = Sending { at: record.sent_at(), number };
-            let in_flight = !record.is_sacked() && record.in_network() > 0;
+            let in_flight = !record.is_sacked() && record.in_network() > 0 && record.has_time();
             if !in_flight || rack.newest.is_none_or(|newest| newest <= sending) {
                 continue;
             }

@@ -54,6 +54,11 @@ impl Record {
         self.state & TOLD != 0
     }
 
+    /// Whether it is known when it left: not of what a scoreboard has forgotten, until that leaves again.
+    pub(crate) const fn has_time(&self) -> bool {
+        !self.was_told() || self.sent_at > 0
+    }
+
     pub(crate) const fn pair(&self) -> PairPosition {
         match self.state >> PAIR & 3 {
             1 => PairPosition::First,

@@ -123,7 +123,7 @@ impl LossRecovery {
                 let before = record.in_network();
                 record.find();
                 self.pipe += record.in_network() - before;
-                if record.transmissions > 1 {
+                if record.transmissions > 1 && record.has_time() {
                     again.push((number, record.sent_at()));
                 }
             }

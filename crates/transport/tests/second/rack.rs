@@ -6,7 +6,8 @@
 //! - §6.2 step 1: the least round trip is that of the samples within a window, the newest included.
 //! - §6.2 step 2: what was marked as lost and arrives before it leaves again is measured by the time when it left, as §5.3 has it
 //!   ("the most recently delivered segment"), though the pseudocode has overwritten this time by `INFINITE_TS`.
-//! - §6.2 steps 2 and 3: what was acknowledged before the scoreboard was thrown away is no news, unless it left again since.
+//! - §6.2 steps 2 and 3: what was acknowledged before the scoreboard was thrown away is no news, unless it left again since. Where
+//!   the time-out is taken back, it is not judged by time either: when it left has been thrown away, too.
 //! - §6.2 step 4: an acknowledgement that ends recovery is outside it, before it looks for losses; so is one that shows recovery to
 //!   be for nothing. That is none of the recoveries which are counted: it was no recovery from a loss.
 //! - §6.2 steps 4 and 5 come upon every acknowledgement, such a one too. The law hears first that it was for nothing,
@@ -332,6 +333,7 @@ impl Second for RackTlp {
         let one = &mut self.model.segments[at];
         (one.xmit_ts, one.times, one.lost) = (now, one.times + 1, false);
         one.copies = (one.copies + 1).min(2);
+        one.timeless = false;
         let size = one.size;
         self.timers.rto.left(now as f64);
         if let Some(episode) = &mut self.proportional {

@@ -17,6 +17,8 @@ pub struct Segment {
     pub sacked: bool,
     /// Its acknowledgement was told; a scoreboard that is thrown away does not change that.
     pub told: bool,
+    /// When it left was thrown away with the scoreboard.
+    pub timeless: bool,
     /// Transmissions in the network.
     pub copies: u64,
 }
@@ -134,7 +136,7 @@ impl Model {
         newly.sort_by_key(|at| self.segments[*at].xmit_ts);
         for at in newly {
             let one = self.segments[at];
-            if one.told && one.copies == 0 {
+            if one.told && (one.copies == 0 || one.timeless) {
                 continue;
             }
             let rtt = (now - one.xmit_ts) as f64;
@@ -198,7 +200,7 @@ impl Model {
 
     /// §6.3.
     pub fn is_over(&self, now: u64, at: usize) -> bool {
-        self.remaining(now, at) <= 0.0
+        self.segments[at].timeless || self.remaining(now, at) <= 0.0
     }
 
     pub fn lose(&mut self, at: usize) {
@@ -211,7 +213,8 @@ impl Model {
         let mut timeout: Option<f64> = None;
         let mut lost = Vec::new();
         let newest = (self.rack.xmit_ts, self.rack.end_seq);
-        let flying: Vec<usize> = self.unsacked().filter(|at| !self.segments[*at].lost).collect();
+        let flying: Vec<usize> =
+            self.unsacked().filter(|at| !self.segments[*at].lost && !self.segments[*at].timeless).collect();
         for at in flying {
             if !sent_after(newest, (self.segments[at].xmit_ts, at + 1)) {
                 continue;
@@ -251,7 +254,7 @@ impl Model {
     /// The scoreboard is thrown away: what ranges told of is lost.
     pub fn forget_ranges(&mut self) {
         for one in self.segments[self.una..].iter_mut().filter(|one| one.sacked) {
-            (one.sacked, one.lost, one.copies) = (false, true, 0);
+            (one.sacked, one.lost, one.timeless, one.copies) = (false, true, true, 0);
         }
     }
 }
