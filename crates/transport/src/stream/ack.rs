@@ -88,6 +88,9 @@ impl LossRecovery {
         if is_echo && event.is_none() && self.ring.first() > self.ecn_until {
             event = Some(CongestionEvent::Ecn);
             self.note_reduction();
+            if is_by_time {
+                self.note_answered(now);
+            }
         }
         self.ring.tidy();
         let one_way = ack.echo.zip(ack.arrived).map(|(sent_at, arrived)| OneWay { sent_at, arrived });

@@ -7,8 +7,8 @@
 //! Where the text leaves a choice, or is not followed to the letter:
 //!
 //! * The first retransmission of an episode leaves whatever the window says, as by RFC 6675 and in Linux.
-//! * "Two indications of congestion" (§9.3): the controller hears of a loss of what left after it last heard of one, be that a
-//!   retransmission or new data. Within a fast recovery it does not where recovery reduces in proportion (§9.3: "in the absence of
+//! * "Two indications of congestion" (§9.3): the controller hears of a loss of what left after it last heard of one, or of a mark,
+//!   be that a retransmission or new data. Only then was the window reduced, for CWR and for marks after it (RFC 3168 §6.1.2). Within a fast recovery it does not where recovery reduces in proportion (§9.3: "in the absence of
 //!   PRR"), nor where the scheme counts lost retransmissions itself.
 //! * The reordering timer stands in for the retransmission timer, which goes on unseen. It begins anew when losses are found.
 //! * An acknowledgement that tells of nothing new leaves the timer of a probe as it was.
@@ -127,24 +127,25 @@ impl LossRecovery {
 
     /// An episode begins, of which the controller hears if it is new congestion.
     fn begin_by_time(&mut self, now: Time, is_new: bool, config: &StreamConfig) -> Option<CongestionEvent> {
-        let event = self.begin_episode().filter(|_| is_new);
+        self.begin_repair();
+        if is_new {
+            self.note_reduction();
+            self.note_answered(now);
+        }
         // What a probe has repaired is not retransmitted, so nothing will tell whether it was lost.
         if self.forced {
             self.doubt_loss(config);
         }
-        if event.is_some() {
-            self.note_answered(now);
-        }
         if !self.ring.is_empty() {
             self.restart_timer(now, config);
         }
-        event
+        is_new.then_some(CongestionEvent::Loss)
     }
 
-    fn note_answered(&mut self, now: Time) {
-        let end = self.ring.end();
+    /// The controller hears of congestion.
+    pub(super) fn note_answered(&mut self, now: Time) {
         if let Some(rack) = rack_of(&mut self.own) {
-            (rack.answered, rack.answered_until) = (now, end);
+            rack.answered = now;
         }
     }
 

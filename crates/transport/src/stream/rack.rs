@@ -72,10 +72,8 @@ pub(super) struct Rack {
     /// No segment below that was sent once waits to be judged.
     unjudged: u64,
     pub(super) under_way: UnderWay,
-    /// When the controller was told of a loss last: what left before is of the same window of data.
+    /// When the controller was told of a loss or a mark last: what left before is of the same window of data.
     pub(super) answered: Time,
-    /// The next new number at that time.
-    pub(super) answered_until: u64,
     /// After so long, what may have been reordered is lost; zero where nothing may.
     pub(super) wait: Span,
     /// The timer in force in place of the retransmission timer, and when that expires.
@@ -161,7 +159,7 @@ impl Rack {
     pub(super) fn forget_verdicts(&mut self, first: u64, again: &[(u64, Time)]) {
         self.unjudged = first;
         self.under_way.take_up(again);
-        (self.answered, self.answered_until) = (Time::ZERO, 0);
+        self.answered = Time::ZERO;
     }
 
     /// Segments sent once that are lost by now; notes how long the others wait that left before what has arrived.

@@ -168,11 +168,15 @@ impl LossRecovery {
     /// The window is to be reduced, unless an ECN echo from the same window of data has done so: once for a series of
     /// dropped and marked packets (RFC 3168 §6.1.2).
     pub(super) fn begin_episode(&mut self) -> Option<CongestionEvent> {
+        let reduced_for_echo = self.ring.first() < self.ecn_until && self.recover < self.ecn_until;
+        self.begin_repair();
+        self.note_reduction();
+        (!reduced_for_echo).then_some(CongestionEvent::Loss)
+    }
+
+    /// An episode begins, whatever that means for the window.
+    pub(super) fn begin_repair(&mut self) {
         let first = self.ring.first();
-        // By time, a reduction within an episode may be for a loss, and no echo's.
-        let for_losses = self.rack().map_or(self.recover, |rack| self.recover.max(rack.answered_until));
-        let reduced_for_echo = first < self.ecn_until && for_losses < self.ecn_until;
-        let event = (!reduced_for_echo).then_some(CongestionEvent::Loss);
         self.state = Recovery::Fast;
         self.fresh = false;
         self.recover = self.ring.end();
@@ -181,24 +185,22 @@ impl LossRecovery {
         self.partial_seen = false;
         self.dup_acks = 0;
         self.limited = 0;
-        self.note_reduction();
         self.begin_proportional();
         if self.mode == Reliability::Offsets {
             // What the last episode retransmitted is on its way, and is not sent a third time (Keshav 1994, §6).
             self.next_retransmit = self.next_retransmit.max(first);
             if self.ring.get(first).in_network() > 0 {
-                return event;
+                return;
             }
         } else {
             self.next_retransmit = first;
         }
         if self.rack().is_some() {
             self.force_lowest_loss();
-            return event;
+            return;
         }
         self.lose(first);
         self.forced = true;
-        event
     }
 
     /// An episode is over. Only fast recovery reports its end: after a time-out the window grows on by slow start.

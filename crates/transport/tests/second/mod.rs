@@ -327,6 +327,17 @@ fn what_a_time_out_for_nothing_has_forgotten_is_not_lost_at_once() {
     assert_eq!(difference(&options, &trouble, 578_179_097_265_217_061, (15, 1, 1)), None);
 }
 
+/// A loss of what left before the last reduction begins an episode that the law hears nothing of: no reduction is announced (CWR),
+/// and marks count as before. Found by chance.
+#[test]
+fn an_episode_that_the_law_does_not_hear_of_is_no_reduction() {
+    let (options, trouble) = by_time(SpuriousDetection::Off, PLAIN_RACK);
+    let beside = Beside { ecn: true, ..Beside::default() };
+    let options = Options { sampling: RttSampling::EveryAck, beside, ..options };
+    let trouble = Trouble { late: 0.086_246_455_032_551_17, marks: 0.045_829_885_344_018_696, ..trouble };
+    assert_eq!(difference(&options, &trouble, 6_948_085_572_338_400_504, (11, 1, 1)), None);
+}
+
 /// Ours beside the writing that is asked for: where they differ first, in words.
 fn difference(options: &Options, trouble: &Trouble, seed: u64, rest: (u64, u32, u8)) -> Option<String> {
     if options.rack.is_some() {
@@ -413,6 +424,16 @@ proptest! {
     ) {
         let beside = Beside { compresses: true, handshake, ..Beside::default() };
         prop_assert_eq!(difference(&Options { beside, ..options }, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_are_found_by_time_and_queues_mark(
+        options in rack_options(), trouble in trouble(), seed: u64, rest in rest(),
+        marks in prop_oneof![0.0..0.05, 0.0..0.5], proportional: bool,
+    ) {
+        let beside = Beside { ecn: true, ..Beside::default() };
+        let trouble = Trouble { marks, ..trouble };
+        prop_assert_eq!(difference(&Options { proportional, beside, ..options }, &trouble, seed, rest), None);
     }
 
     #[test]
