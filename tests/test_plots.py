@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import io
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import tailback as tb
-from tailback.plot import overtime, save, series
+from tailback.plot import figure, overtime, save, series
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
 from tailback.plot.style import COLOURS, PAPER, Drawing, style
@@ -267,3 +269,92 @@ def test_a_figure_that_there_is_none_of_is_told_with_those_that_there_are(result
     assert "overview" in dir(copy.copy(result.plot))
     with pytest.raises(tb.ArgumentError, match=r"plot\.cdf\(\) for example; others are .*overview"):
         result.plot(kind="overview")
+
+
+def _short(*schemes: str, **axes: Any) -> tb.Runs:
+    """Runs of which only the names are looked at."""
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
+    flows = base.with_flows(tb.flows(2, "reno", start={"from": "0 s", "to": "0.5 s"}))
+    return flows.sweep(scheme=list(schemes), **axes, seeds=1, jobs=1, cache=False, progress=False)
+
+
+def _drawn(made: Figure) -> None:
+    """Gives all parts of a figure their places."""
+    made.savefig(io.BytesIO(), dpi=made.dpi)
+
+
+def test_what_each_mark_stands_for_does_not_cross_the_note_beside_it() -> None:
+    runs = _short(
+        "reno", "cubic", rate=["1 Mbit/s", "2 Mbit/s"], delay=["5 ms", "10 ms"], buffer=["4 kB", "10 packets"]
+    )
+    made = runs.plot.throughput_delay(by="scheme")
+    _drawn(made)
+    words, note = (
+        next(text for text in made.findobj(Text) if said in text.get_text()) for said in ("each mark", "better")
+    )
+    assert words.get_text().endswith("\n"), "the note stands on the last line"
+    assert words.get_window_extent().x1 <= made.bbox.x1
+    short = runs.plot.throughput_delay(by=["scheme", "rate", "delay"])
+    _drawn(short)
+    words = next(text for text in short.findobj(Text) if "each mark" in text.get_text())
+    assert "\n" not in words.get_text()
+    assert words.get_window_extent().x1 < note.get_window_extent().x0
+    distribution = runs.plot.cdf(by="scheme")
+    _drawn(distribution)
+    words = next(text for text in distribution.findobj(Text) if "each line" in text.get_text())
+    assert words.get_window_extent().x1 <= distribution.bbox.x1
+
+
+def test_a_number_stays_with_its_unit_where_a_line_breaks() -> None:
+    axis = figure()[1][0]
+    series.head(axis, ", ".join(f"{rate} Mbit/s" for rate in range(60)), right="more")
+    lines = axis.get_title(loc="left").splitlines()
+    assert len(lines) > 4
+    assert all(line.endswith("/s,") for line in lines[:-2])
+
+
+def test_a_legend_of_many_series_leaves_the_figure_to_the_data() -> None:
+    schemes = ("reno", "cubic", "vegas", "illinois", "compound")
+    runs = _short(*schemes, queue=["drop-tail", "codel", "pie"], rate=["1 Mbit/s", "2 Mbit/s"])
+    for made in (runs.plot.throughput_delay(), runs.plot.over("rate", "goodput"), runs.plot.over("queue", "goodput")):
+        _drawn(made)
+        names = [text.get_text() for text in made.legends[0].get_texts()]
+        assert made.legends[0].get_window_extent().height < made.bbox.height / 3, names
+    names = [text.get_text() for text in runs.plot.throughput_delay().legends[0].get_texts()]
+    queues = [f"{queue}, {rate}" for queue in ("drop-tail", "codel", "pie") for rate in ("1 Mbit/s", "2 Mbit/s")]
+    assert sorted(names) == sorted([*schemes, *queues]), "each colour and each mark"
+    axis = runs.plot.over("rate", "goodput", by="queue").axes[0]
+    drawn = {line.get_color() for line in axis.get_lines() if np.isfinite(np.asarray(line.get_xdata())).all()}
+    assert len(drawn) == 3, "a colour for each value of the first column"
+
+
+def test_values_that_colours_and_marks_share_are_told_apart_in_the_legend() -> None:
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
+    both = base.with_flows(tb.flows(1, "reno", name="a"), tb.flows(1, "reno", name="b"))
+    schemes: dict[str, Any] = {f"flows[{n}].scheme": ["reno", "cubic", "vegas", "westwood-plus"] for n in (0, 1)}
+    runs = both.sweep(**schemes, seeds=1, jobs=1, cache=False, progress=False)
+    made = runs.plot.throughput_delay(by=["flows[0].scheme", "flows[1].scheme"])
+    names = [text.get_text() for text in made.legends[0].get_texts()]
+    assert len(names) == 8
+    assert {"flows[0].scheme reno", "flows[1].scheme reno"} <= set(names)
+
+
+def test_names_in_a_legend_stand_side_by_side_where_they_fit() -> None:
+    with style():
+        for name, columns in (("packets", 5), ("reno, 1 Mbit/s, 10 ms, 10 packets", 2), ("n" * 70, 1)):
+            made, axes = figure()
+            for number in range(10):
+                axes[0].plot([0, 1], label=f"{number} {name}")
+            series.legend(made, axes)
+            _drawn(made)
+            box = made.legends[0].get_window_extent()
+            assert box.x1 <= made.bbox.x1
+            assert len({round(text.get_window_extent().x0) for text in made.legends[0].get_texts()}) == columns
+
+
+def test_a_legend_names_no_more_flows_than_can_be_told_apart() -> None:
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
+    many = base.with_flows(*(tb.flows(1, "reno", name=f"flow {number}") for number in range(40))).run()
+    names = [text.get_text() for text in many.plot.throughput().legends[0].get_texts()]
+    assert len(names) == series.MOST
+    assert "and 17 more" in names

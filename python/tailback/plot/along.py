@@ -55,7 +55,7 @@ class Along:
         if self.names is not None:
             axis.set_xticks(range(len(self.names)), self.names)
             axis.set_xlim(-0.5, len(self.names) - 0.5)
-            if len(self.names) * (max(map(len, self.names)) + 1) * _LETTER > _width(axis):
+            if len(self.names) * (max(map(len, self.names)) + 1) * _LETTER > width_of(axis):
                 axis.tick_params(axis="x", labelrotation=40.0)
                 for tick in axis.get_xticklabels():  # The end of a name stands below its place.
                     tick.set(horizontalalignment="right", rotation_mode="anchor")
@@ -63,10 +63,10 @@ class Along:
             axis.set_xscale("log")
             axis.minorticks_off()
             places = sorted(self.places.values())
-            axis.set_xticks(places, _apart(places, _width(axis)))
+            axis.set_xticks(places, _apart(places, width_of(axis)))
 
 
-def _width(axis: Axes) -> float:
+def width_of(axis: Axes) -> float:
     """A panel's width in inches, before labels take their part of it."""
     return float(axis.get_window_extent().width) / axis.get_figure(root=True).dpi  # type: ignore[union-attr]  # Every axis that is drawn on has a figure.
 

@@ -41,7 +41,7 @@ def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None
         steps(axis, part[metric].to_numpy() * factor, name, index)
     axis.set_xlabel(text)
     axis.set_ylabel("part of the flows" if table is runs.flows else "part of the runs")
-    axis.set_title(series.pooled(runs, columns, "line"), fontsize=8)
+    series.head(axis, series.pooled(runs, columns, "line"))
     axis.set_ylim(0.0, 1.0)
     series.legend(made, [axis])
 

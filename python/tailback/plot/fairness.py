@@ -8,7 +8,8 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.along import along as locate
-from tailback.plot.style import FAINT, MARKERS, line, mark
+from tailback.plot.looks import LineLooks
+from tailback.plot.style import FAINT, MARKERS, line
 from tailback.results.bins import bins_in
 from tailback.results.fairness import jain_over_time
 
@@ -58,7 +59,8 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
     others = [name for name in runs.axes if name != along and runs.table[name].n_unique() > 1]
     found = intervals(table, [along, *others, "group"], ["share"], level=0.95, units={})
     where = locate(along, found[along])
-    listed = list(series.split(found, ["group", *others]))
+    columns = [name for name in ("group", *others) if found[name].n_unique() > 1] or ["group"]
+    looks, listed = LineLooks(found, columns, where), list(series.split(found, columns))
     for index, (name, part) in enumerate(listed):
         x = where.beside(part[along], index, len(listed))
         axis.errorbar(
@@ -68,10 +70,10 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
             label=name,
             capsize=2.5,
             elinewidth=0.9,
-            **{**mark(index), "linestyle": where.dashes(index)},
+            **looks.of(index, part),
         )
     axis.axhline(1.0, color=FAINT, linewidth=0.8)
     axis.set_ylabel("goodput / fair share")
     axis.set_ylim(bottom=0.0)
     where.settle(axis)
-    series.legend(made, [axis])
+    series.legend(made, [axis], only=looks.explained(axis))

@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.along import along as locate
-from tailback.plot.style import mark
+from tailback.plot.looks import LineLooks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +34,7 @@ def over(
     columns += [name for name in others if name not in columns]
     table = runs.intervals(*metrics, by="group" if "group" in columns else "variant", level=level)
     where = locate(along, table[along])
+    looks = LineLooks(table, columns, where)
     for axis, metric in zip(axes, metrics, strict=True):
         found = table.filter(pl.col("metric") == metric)
         text, factor = series.label_of(metric, runs.units, found["mean"])
@@ -50,11 +51,11 @@ def over(
                 label=name,
                 capsize=2.5,
                 elinewidth=0.9,
-                **{**mark(index), "linestyle": where.dashes(index)},
+                **looks.of(index, part),
             )
         series.label_up(axis, text)
         axis.margins(y=0.1)
         if metric not in {"jain", "utilization", "mean_rtt", "rtt_p95"}:
             axis.set_ylim(0.0, 1.1 * axis.dataLim.y1 or 1.0)  # Room for the topmost marks; an axis where all is zero.
     where.settle(axes[-1])
-    series.legend(made, axes)
+    series.legend(made, axes, only=looks.explained(axes[0]))

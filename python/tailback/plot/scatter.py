@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tailback.errors import NotFoundError, refused, unknown
 from tailback.plot import series
-from tailback.plot.style import COLOURS, INK, MARKERS, PAPER, SERIES, mark, marked
+from tailback.plot.looks import Looks
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 RATES = ("throughput", "goodput")
 """What may go upwards."""
-NAMED = 24
-"""More series than this have no entry each in the legend."""
 _SIZE = 7.0
 _BELOW_ZERO = -0.02
 """So much of the delays' axis lies below zero, that marks at zero are whole."""
@@ -53,7 +51,7 @@ def throughput_delay(
     delay_label, time = series.label_of(delay, runs.units, points[delay])
     if by is None:
         columns = _told_apart(points, columns)
-    looks = _Looks(points, columns)
+    looks = Looks(points, columns, size=_SIZE)
     for values, part in points.group_by(columns, maintain_order=True) if columns else [((), points)]:
         x, y = part[delay].to_numpy() * time, part[rate].to_numpy() * unit
         look = looks.of(values)
@@ -72,76 +70,17 @@ def throughput_delay(
     axis.set_xlim(left=max(axis.get_xlim()[0], _BELOW_ZERO * axis.get_xlim()[1]))
     axis.set_ylim(bottom=max(axis.get_ylim()[0], 0.0))
     axis.invert_xaxis()
-    axis.set_title(series.pooled(runs, columns, "mark"), fontsize=8)
     # Outside, for the corner itself is where the best would be.
-    axis.set_title("better ↗", loc="right", fontsize=8)
+    series.head(axis, series.pooled(runs, columns, "mark"), right="better ↗")
     series.legend(made, [axis], only=looks.explained(axis))
 
 
 def _told_apart(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     """The columns whose series each have a look of their own: the last ones are left out where there are too many."""
     kept = list(columns)
-    while len(kept) > 1 and not _Looks.fit(points, kept):
+    while len(kept) > 1 and not Looks.fit(points, kept):
         kept.pop()
     return kept
-
-
-class _Looks:
-    """Colours tell the first column's values apart, marks the others'; with one column, both do. Marks of every other
-    colour are hollow, for in grey its neighbours look alike; beyond the colours and the marks that there are, those that
-    come again are hollow where the first were full.
-
-    Raises:
-        ArgumentError: where there are more series than looks.
-    """
-
-    def __init__(self, points: pl.DataFrame, columns: Sequence[str]) -> None:
-        self._firsts, self._others = self._values(points, columns)
-        self._several = len(columns) > 1
-        if not self.fit(points, columns):
-            count = len(self._firsts) * len(self._others) if self._several else len(self._firsts)
-            given = ", ".join(columns)
-            raise refused("by", given, f"fewer than the {count} series of this, which no look tells apart; select some")
-
-    @classmethod
-    def fit(cls, points: pl.DataFrame, columns: Sequence[str]) -> bool:
-        """Whether every series has a look of its own."""
-        firsts, others = cls._values(points, columns)
-        if len(columns) < 2:
-            return len(firsts) <= SERIES
-        return -(-len(firsts) // len(COLOURS)) * -(-len(others) // len(MARKERS)) <= 2
-
-    @staticmethod
-    def _values(points: pl.DataFrame, columns: Sequence[str]) -> tuple[list[Any], list[Any]]:
-        rows = points.select(columns).unique(maintain_order=True).rows() if columns else [()]
-        return list(dict.fromkeys(row[:1] for row in rows)), list(dict.fromkeys(row[1:] for row in rows))
-
-    def of(self, values: tuple[object, ...]) -> dict[str, Any]:
-        """Colour and mark of a combination of values."""
-        first = self._firsts.index(values[:1])
-        if not self._several:
-            return mark(first, size=_SIZE)
-        other = self._others.index(values[1:])
-        full = (first + first // len(COLOURS) + other // len(MARKERS)) % 2 == 0
-        return marked(first, MARKERS[other % len(MARKERS)], filled=full, size=_SIZE)
-
-    def explained(self, axis: Axes) -> set[str] | None:
-        """The names in the legend: of each series, or, where these would be very many, of each colour and of each mark,
-        which then have an entry without points in the panel."""
-        if not self._several or len(self._firsts) * len(self._others) <= NAMED:
-            return None
-        entries = [(_named(value), {**self.of((*value, *self._others[0])), "marker": "o"}) for value in self._firsts]
-        for place, value in enumerate(self._others):
-            face = INK if place < len(MARKERS) else PAPER
-            sign = {"color": INK, "marker": MARKERS[place % len(MARKERS)], "markerfacecolor": face, "markersize": _SIZE}
-            entries.append((_named(value), sign))
-        for name, look in entries:
-            axis.plot([np.nan], [np.nan], linestyle="none", label=name, markeredgewidth=1.6, **look)
-        return {name for name, _ in entries}
-
-
-def _named(values: Sequence[object]) -> str:
-    return ", ".join(str(value) for value in values)
 
 
 def covariance_ellipse(x: NDArray[np.float64], y: NDArray[np.float64], deviations: float, **looks: Any) -> Ellipse:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.textpath import TextPath
 
 from tailback.errors import unknown
-from tailback.plot.along import span
+from tailback.plot.along import span, width_of
 from tailback.plot.style import Drawing
 from tailback.results.units import LABELS
 from tailback.units import scale_of
@@ -26,6 +29,19 @@ ROWS = 4
 """So many rows of a legend fit a figure as it is."""
 ROW = 0.175
 """Inches that each further row takes."""
+MOST = 24
+"""So many lines of one panel have a name each; nobody tells more apart."""
+_SIZE = 8.5
+"""Points that the letters of a legend are high."""
+_BESIDE = 5.2
+"""What an entry of a legend needs beside its name, in heights of a letter: its line, and the space before the next entry."""
+_HINTED = 1.06
+"""So much wider than its outlines a text may be in a bitmap, where letters begin at whole pixels."""
+_HEAD = 8.0
+"""Points that the letters of the small line above a panel are high."""
+_PER_INCH = 18
+"""So many of these letters stand on an inch, on average."""
+_COUNTED = re.compile(r"(?<=\d) (?=[A-Za-zµ])")
 
 
 def label_of(metric: str, units: Mapping[str, str], values: pl.Series) -> tuple[str, float]:
@@ -74,9 +90,23 @@ def pooled(runs: Runs, columns: Sequence[str], what: str) -> str:
     return f"each {what}: all values of {said}" if said else ""
 
 
-def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = None) -> None:
+def head(axis: Axes, text: str, *, right: str = "") -> None:
+    """The small line above a panel: a text, and another at its right end. A text that would cross that one, or leave the figure,
+    stands in several lines."""
+    letters = int(_PER_INCH * width_of(axis))
+    crosses = len(text) > letters - len(right) - 2
+    # A number stays with its unit.
+    lines = textwrap.wrap(_COUNTED.sub("\N{NO-BREAK SPACE}", text), letters) if crosses else [text]
+    if crosses and right:
+        lines.append("")  # Where the other stands.
+    axis.set_title("\n".join(lines), loc="left", fontsize=_HEAD)
+    axis.set_title(right, loc="right", fontsize=_HEAD)
+
+
+def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = None, most: int | None = None) -> None:
     """One legend above all panels, where any line has a name; inside the first panel where the figure is the caller's,
-    who may have other things above it. ``only`` names the entries where not every line is to have one."""
+    who may have other things above it. ``only`` names the entries where not every line is to have one. Of more than ``most``
+    entries the last says how many lines have none."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -84,7 +114,10 @@ def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = No
                 found.setdefault(name, handle)
     if not found:
         return
-    columns = _columns(list(found)) if isinstance(made, Drawing) else 1 + len(found) // 4
+    if most is not None and len(found) > most:
+        kept = list(found)[: most - 1]
+        found = {name: found[name] for name in kept} | {f"and {len(found) - len(kept)} more": Line2D([], [], alpha=0.0)}
+    columns = _columns(list(found), made.get_figwidth()) if isinstance(made, Drawing) else 1 + len(found) // 4
     # matplotlib fills column by column, people read row by row.
     names = [name for first in range(columns) for name in list(found)[first::columns]]
     handles = [found[name] for name in names]
@@ -96,10 +129,10 @@ def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = No
         axes[0].legend(handles, names, ncols=columns)
 
 
-def _columns(names: Sequence[str]) -> int:
-    """As many as stand side by side at the width of a figure, but no more than rows of one length need."""
-    longest = max(len(name) for name in names)
-    most = max(1, min(len(names), 5, 80 // (longest + 8)))
+def _columns(names: Sequence[str], width: float) -> int:
+    """As many as stand side by side in a figure so many inches wide, but no more than rows of one length need."""
+    longest = _HINTED * max(TextPath((0.0, 0.0), name, size=_SIZE).get_extents().width for name in names)
+    most = max(1, min(len(names), 5, int(72.0 * width / (longest + _BESIDE * _SIZE))))
     return -(-len(names) // -(-len(names) // most))
 
 
