@@ -117,3 +117,9 @@ def test_scales_for_readers() -> None:
     assert units.scaled(0.0125, "s") == (12.5, "ms")
     assert units.scaled(0.0, "s") == (0.0, "s")
     assert units.scaled(7, "packets") == (7, "packets")
+
+
+def test_bandwidth_delay_products_are_numbers_of_their_own() -> None:
+    assert units.in_base_units(["0.5 BDP", "2 BDP", None]) == ([0.5, 2.0, None], "BDP")
+    assert units.in_base_units(["10 packets", "2 BDP"]) is None
+    assert units.in_base_units(["a lot", "2 BDP"]) is None

@@ -52,6 +52,8 @@ KINDS: Final = (
     ("packets", "packet"),
 )
 """Units of one kind, the base unit first."""
+_RELATIVE: Final = "BDP"
+"""The unit of buffers that are so many bandwidth-delay products of their scenario."""
 _PERCENTAGE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*")
 Kind: TypeAlias = Literal["time", "rate", "data"]
 _KINDS: Final[dict[Kind, tuple[tuple[str, ...], str]]] = {
@@ -140,6 +142,10 @@ def in_base_units(written: Sequence[object]) -> tuple[list[float | None], str] |
     stays missing."""
     matches = [_WRITTEN.fullmatch(text) if isinstance(text, str) else None for text in written if text is not None]
     units = {match[2] for match in matches if match}
+    if units == {_RELATIVE} and all(matches):  # Of what, each scenario says; among themselves they are to scale.
+        return [
+            None if text is None else float(str(text).split(_RELATIVE)[0].replace("_", "")) for text in written
+        ], _RELATIVE
     kind = next((kind for kind in KINDS if units and units <= set(kind)), None)
     if kind is None or not all(matches):
         return None
