@@ -160,6 +160,14 @@ def test_groups_are_not_called_like_schemes_that_they_do_not_run() -> None:
     assert runs.intervals(by="group")["group"].unique(maintain_order=True).to_list() == ["flows 1", "web"]
     names = runs.plot.share("scheme").axes[0].get_legend_handles_labels()[1]
     assert names == ["flows 1", "web"]
+    assert runs.flows["flow"].unique(maintain_order=True).to_list() == ["flows 1", "web"]
+    pairs = tb.dumbbell(rate="2 Mbit/s", duration="1 s").with_flows(tb.flows(2, "reno"), tb.flows(1, "cubic"))
+    one = pairs.sweep(**{"flows[0].scheme": ["vegas", "bbr1"]}, seeds=1, cache=False, jobs=1)
+    assert one.flows["flow"].unique(maintain_order=True).to_list() == ["flows 1-0", "flows 1-1", "cubic"]
+    assert one.flows["group"].unique(maintain_order=True).to_list() == ["flows 1", "cubic"]
+    drawn = one.result(**{"flows[0].scheme": "bbr1"}).plot.throughput()
+    labels = drawn.axes[0].get_legend_handles_labels()[1]
+    assert labels == ["reno-0 (bbr1)", "reno-1 (bbr1)", "cubic"]
     kept = base.sweep(buffer=["5 packets", "9 packets"], seeds=1, cache=False, jobs=1)
     assert kept.flows["group"].unique(maintain_order=True).to_list() == ["reno", "web"]
 

@@ -33,6 +33,8 @@ _NONE: Final[dict[str, dict[str, Any]]] = {
 OWN: Final = {"table": "run", "flows": "flow", "links": "link"}
 """What stands before the name of a table's column where a swept field has the same."""
 
+_SCHEME: Final = re.compile(r"(^|\.)scheme$")
+"""The fields that replace schemes: of all flows, or of some groups, as ``flows[0].scheme``."""
 _NUMBERED: Final = re.compile(r" [0-9]+$")
 
 
@@ -82,8 +84,9 @@ def _with_groups(flows: pl.DataFrame, rows: Sequence[Row]) -> pl.DataFrame:
 
 def with_neutral_groups(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
     """Flows under the schemes of a sweep or a comparison. A group that is called like its scheme, as groups without a name
-    are, would be called like a scheme that it does not run: it is "flows 1" and so on, in the order of groups."""
-    if "scheme" not in axes or flows.is_empty():
+    are, would be called like a scheme that it does not run: it is "flows 1" and so on, in the order of groups, and its flows
+    are "flows 1-0" and so on."""
+    if not any(_SCHEME.search(name) for name in axes) or flows.is_empty():
         return flows
     groups = flows["group"].unique(maintain_order=True).cast(pl.String).to_list()
     known = {entry["name"] for entry in json.loads(_core.registry())["schemes"]}
@@ -94,7 +97,13 @@ def with_neutral_groups(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFram
         name = f"flows {place + 1}"
         if called in known and runs_others and name not in groups:
             neutral[group] = name
-    return flows.with_columns(pl.col("group").cast(pl.String).replace(neutral)) if neutral else flows
+    if not neutral:
+        return flows
+    group, flow = pl.col("group").cast(pl.String), pl.col("name")
+    number = flow.str.slice(group.str.len_chars())  # A flow is called like its group, with its number behind.
+    is_of = flow.str.starts_with(group) & group.is_in(list(neutral))
+    called = pl.when(is_of).then(group.replace(neutral) + number).otherwise(flow).alias("name")
+    return flows.with_columns(called, group.replace(neutral).alias("group"))
 
 
 def link_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
