@@ -162,7 +162,8 @@ def test_groups_are_not_called_like_schemes_that_they_do_not_run() -> None:
     assert names == ["flows 1", "web"]
     assert runs.flows["flow"].unique(maintain_order=True).to_list() == ["flows 1", "web"]
     pairs = tb.dumbbell(rate="2 Mbit/s", duration="1 s").with_flows(tb.flows(2, "reno"), tb.flows(1, "cubic"))
-    one = pairs.sweep(**{"flows[0].scheme": ["vegas", "bbr1"]}, seeds=1, cache=False, jobs=1)
+    swept: dict[str, Any] = {"flows[0].scheme": ["vegas", "bbr1"]}
+    one = pairs.sweep(**swept, seeds=1, cache=False, jobs=1)
     assert one.flows["flow"].unique(maintain_order=True).to_list() == ["flows 1-0", "flows 1-1", "cubic"]
     assert one.flows["group"].unique(maintain_order=True).to_list() == ["flows 1", "cubic"]
     drawn = one.result(**{"flows[0].scheme": "bbr1"}).plot.throughput()
