@@ -165,3 +165,18 @@ def test_a_part_that_takes_over_a_name_says_so() -> None:
     with pytest.warns(TailbackWarning, match=r"heir means .*second.*Heir from now on, .*first.*Heir") as told:
         second().scheme()
     assert told[0].filename == __file__
+
+
+def test_a_part_that_is_not_registered_is_told_with_what_to_do() -> None:
+    class Unknown(tb.Controller):
+        pass
+
+    link = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", duration="1 s")
+    with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.scheme\(\), with the class's settings"):
+        link.with_flows(tb.flows(1, Unknown))  # type: ignore[arg-type]  # That is the mistake.
+    with pytest.raises(tb.ScenarioError, match=r"in Python, tb\.register\(YourClass\) does that"):
+        link.with_flows(tb.flows(1, "unheard-of"))
+    with pytest.raises(tb.ScenarioError, match=r"queue.part: .*FILE\.py or, in Python, tb\.register\(YourClass\)"):
+        tb.dumbbell(rate="1 Mbit/s", queue={"name": "custom", "part": "unheard-of"}, duration="1 s")
+    with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.queue\(\)"):
+        tb.dumbbell(rate="1 Mbit/s", queue=Unknown, duration="1 s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -15,13 +16,30 @@ from tailback import _core
 from tailback.errors import Problem, ScenarioError, nearest, one_of
 
 _NAMES = re.compile(r"'([^']*)'")
+_CLASS = re.compile(r"^\"?the class (\w+) itself")
+_BY_FILE = "--custom FILE.py"
+"""How the core says that the command line makes a custom part known."""
+_BY_CLASS = "tb.register(YourClass)"
 _BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of at most", "le")}
 """What pydantic calls a bound, in words, and where it tells the bound."""
 
 
 def from_core(data: Mapping[str, Any]) -> list[Problem]:
     """What the core complains about: everything, with the nearest names and the units that are meant."""
-    return [Problem(**problem) for problem in _core.check(json.dumps(_finite(data), default=_said))]
+    return [_with_way(Problem(**problem)) for problem in _core.check(json.dumps(_finite(data), default=_said))]
+
+
+def _with_way(problem: Problem) -> Problem:
+    """The core's complaint about a part that it does not know, with what to do about it in Python, of which it knows nothing."""
+    allowed = problem.allowed
+    if found := _CLASS.search(problem.value):
+        way = "queue" if problem.field.rpartition(".")[2] == "queue" else "scheme"
+        return dataclasses.replace(problem, allowed=f"{found[1]}.{way}(), with the class's settings in the brackets")
+    if allowed.endswith(_BY_FILE):
+        allowed += f"; in Python, {_BY_CLASS} does that"
+    elif "registered part" in allowed:
+        allowed += f"; {_BY_FILE} or, in Python, {_BY_CLASS} registers one"
+    return dataclasses.replace(problem, allowed=allowed)
 
 
 def understood(data: Mapping[str, Any]) -> dict[str, Any] | None:
