@@ -174,7 +174,7 @@ def test_a_part_that_is_not_registered_is_told_with_what_to_do() -> None:
     link = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", duration="1 s")
     with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.scheme\(\), with the class's settings"):
         link.with_flows(tb.flows(1, Unknown))  # type: ignore[arg-type]  # That is the mistake.
-    with pytest.raises(tb.ScenarioError, match=r"in Python, tb\.register\(YourClass\) does that"):
+    with pytest.raises(tb.ScenarioError, match=r"in Python, tb\.register\(YourClass\) (does that|adds one)"):
         link.with_flows(tb.flows(1, "unheard-of"))
     with pytest.raises(tb.ScenarioError, match=r"queue.part: .*FILE\.py or, in Python, tb\.register\(YourClass\)"):
         tb.dumbbell(rate="1 Mbit/s", queue={"name": "custom", "part": "unheard-of"}, duration="1 s")

@@ -39,6 +39,8 @@ def _with_way(problem: Problem) -> Problem:
         allowed += f"; in Python, {_BY_CLASS} does that"
     elif "registered part" in allowed:
         allowed += f"; {_BY_FILE} or, in Python, {_BY_CLASS} registers one"
+    elif '"custom", "' in allowed:  # Some are known already.
+        allowed += f"; in Python, {_BY_CLASS} adds one"
     return dataclasses.replace(problem, allowed=allowed)
 
 
