@@ -179,4 +179,4 @@ def test_a_part_that_is_not_registered_is_told_with_what_to_do() -> None:
     with pytest.raises(tb.ScenarioError, match=r"queue.part: .*FILE\.py or, in Python, tb\.register\(YourClass\)"):
         tb.dumbbell(rate="1 Mbit/s", queue={"name": "custom", "part": "unheard-of"}, duration="1 s")
     with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.queue\(\)"):
-        tb.dumbbell(rate="1 Mbit/s", queue=Unknown, duration="1 s")
+        tb.dumbbell(rate="1 Mbit/s", queue=Unknown, duration="1 s")  # type: ignore[arg-type]  # Likewise.

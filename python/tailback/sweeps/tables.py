@@ -102,8 +102,8 @@ def with_neutral_groups(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFram
     of, flow = pl.col("group").cast(pl.String), pl.col("name")
     number = flow.str.slice(of.str.len_chars())  # A flow is called like its group, with its number behind.
     is_of = flow.str.starts_with(of) & of.is_in(list(neutral))
-    called = pl.when(is_of).then(of.replace(neutral) + number).otherwise(flow).alias("name")
-    return flows.with_columns(called, of.replace(neutral).alias("group"))
+    numbered = pl.when(is_of).then(of.replace(neutral) + number).otherwise(flow).alias("name")
+    return flows.with_columns(numbered, of.replace(neutral).alias("group"))
 
 
 def link_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
