@@ -18,6 +18,7 @@ import pytest
 
 import tailback as tb
 from tailback.results import files, from_core, metrics, tables
+from tailback.results.columns import RECORDED
 from tailback.results.units import UNITS
 from tailback.units import number
 
@@ -157,7 +158,7 @@ def test_metrics_name_what_is_missing(result: tb.Result) -> None:
 
 def test_every_column_has_its_unit(result: tb.Result) -> None:
     plain = "flow group scheme source from to link is_access is_traced timeouts recoveries closings name value"
-    without = set(plain.split())
+    without = set(plain.split()) | {column.name for column in RECORDED["packets"] if not column.unit}
     for name in tb.Result.TABLES:
         columns = set(getattr(result, name).columns)
         assert columns <= UNITS.keys() | without, name
@@ -207,7 +208,7 @@ def test_series_for_pandas_name_flows_by_category(result: tb.Result) -> None:
 @pytest.mark.parametrize("name", tb.Result.TABLES)
 def test_files_of_one_table_carry_units(result: tb.Result, tmp_path: Path, name: str) -> None:
     table: pl.DataFrame = getattr(result, name)
-    if table.width == 0:  # There are none, or they were not recorded.
+    if table.width == 0 or name == "packets":  # There are none, or they were not recorded.
         told = "the scenario has no" if name.startswith("aggregate") else r"expected a run with record=\{\"packets"
         with pytest.raises(tb.NotFoundError, match=f"^{name}: .*{told}"):
             result.to_csv(tmp_path / "table.csv", name)
@@ -377,3 +378,13 @@ def test_progress_is_told_up_to_the_end(dumbbell: tb.Scenario) -> None:
     dumbbell.run(progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def test_a_log_of_packets_that_was_not_recorded_has_its_columns(dumbbell: tb.Scenario, tmp_path: Path) -> None:
+    short = dumbbell.replace(duration="1 s", warm_up="0 s")
+    logged, bare = short.replace(record={"packets": True}).run(), short.run()
+    for one in (bare, tb.Result.load(bare.save(tmp_path / "bare"))):
+        assert one.packets.schema == logged.packets.schema
+        assert one.packets.filter(pl.col("event") == "dropped").is_empty()
+        with pytest.raises(tb.NotFoundError, match=r"record\.packets = true"):
+            one.to_polars("packets")

@@ -15,6 +15,7 @@ from tailback.results import formulas
 from tailback.results.columns import NAMES, RECORDED
 from tailback.results.result import Result
 from tailback.results.units import UNITS
+from tailback.results.unrecorded import no_packets
 from tailback.results.versions import versions
 from tailback.units import number
 
@@ -162,7 +163,7 @@ def _state(columns: Mapping[str, Any], flows: pl.Series) -> pl.DataFrame:
 def _packets(columns: Mapping[str, Any], flows: pl.Series, links: pl.Series) -> pl.DataFrame:
     """The packet log with names in place of numbers, as categories: logs are long."""
     if not columns:
-        return pl.DataFrame()
+        return no_packets()
 
     def named(rows: Any, names: pl.Series) -> pl.Series:
         at = np.asarray(rows).astype(np.int64)

@@ -18,6 +18,7 @@ from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
+from tailback.results.unrecorded import no_packets
 from tailback.results.warnings import found
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ class Result(Tabular):
     """One row per aggregate, as of ``flows``; without columns where the scenario has none."""
     aggregate_series: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """One row per watched aggregate and bin, likewise."""
-    packets: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
-    """What happened to packets, one row per event, where ``record.packets`` was on."""
+    packets: pl.DataFrame = field(default_factory=no_packets, repr=False)
+    """What happened to packets, one row per event, where ``record.packets`` was on; otherwise without rows."""
     units: Mapping[str, str] = field(default_factory=lambda: UNITS, repr=False)
     """The unit of each column of the tables that has one."""
     real: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -146,7 +147,8 @@ class Result(Tabular):
 
     def _given(self, name: str) -> pl.DataFrame:
         table = super()._given(name)
-        if not table.columns:  # A file of nothing would look like a run in which nothing happened.
+        unrecorded = name == "packets" and table.is_empty() and not self.scenario_data.get("record", {}).get("packets")
+        if unrecorded or not table.columns:  # A file of nothing would look like a run in which nothing happened.
             packets = 'not recorded; expected a run with record={"packets": True}, in a file record.packets = true'
             raise NotFoundError(f"{name}: {packets if name == 'packets' else 'the scenario has no aggregates'}")
         return table
