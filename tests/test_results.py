@@ -388,3 +388,10 @@ def test_a_log_of_packets_that_was_not_recorded_has_its_columns(dumbbell: tb.Sce
         assert one.packets.filter(pl.col("event") == "dropped").is_empty()
         with pytest.raises(tb.NotFoundError, match=r"record\.packets = true"):
             one.to_polars("packets")
+
+
+def test_bins_longer_than_the_run_are_told(dumbbell: tb.Scenario) -> None:
+    short = dumbbell.replace(duration="2 s", warm_up="0 s")
+    long = short.replace(record={"bin": "3 s"}).run()
+    assert any(said.startswith("there are no time series: record.bin, 3 s") for said in long.warnings)
+    assert not any("time series" in said for said in short.replace(record={"bin": "2 s"}).run().warnings)

@@ -27,7 +27,19 @@ class TailbackWarning(UserWarning):
 def found(result: Result) -> tuple[str, ...]:
     """The warnings about a result, each a sentence."""
     invalid = [f"the run does not count: {reason}" for reason in result.real.get("reasons", [])]
-    return (*invalid, *_hosts_that_limit(result), *_nothing_received(result), *_other_units(result))
+    return (
+        *invalid,
+        *_without_bins(result),
+        *_hosts_that_limit(result),
+        *_nothing_received(result),
+        *_other_units(result),
+    )
+
+
+def _without_bins(result: Result) -> list[str]:
+    if result.bin <= result.duration:
+        return []
+    return [f"there are no time series: record.bin, {result.bin:g} s, is longer than the run, {result.duration:g} s"]
 
 
 def _hosts_that_limit(result: Result) -> list[str]:
