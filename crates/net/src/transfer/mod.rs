@@ -3,6 +3,9 @@
 
 mod config;
 mod error;
+#[cfg(test)]
+#[path = "../../tests/common/folder.rs"]
+mod folder;
 mod hash;
 mod lengths;
 mod listen;

@@ -177,13 +177,9 @@ impl Partial {
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/folder.rs"]
-mod folder;
-
-#[cfg(test)]
 mod tests {
-    use super::folder::Folder;
     use super::*;
+    use crate::transfer::folder::Folder;
     use std::os::unix::fs::symlink;
 
     use super::super::settling::Settled;

@@ -126,13 +126,9 @@ pub(super) fn said<T>(offer: &Offer) -> impl Fn(io::Error) -> Result<T, String> 
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/folder.rs"]
-mod folder;
-
-#[cfg(test)]
 mod tests {
-    use super::folder::Folder;
     use super::*;
+    use crate::transfer::folder::Folder;
 
     /// Not its own, and nothing that only looks like one.
     #[test]

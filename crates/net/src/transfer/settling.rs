@@ -87,13 +87,9 @@ fn settled(written: &Written, go_on: &mut dyn FnMut(u64) -> bool) -> io::Result<
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/folder.rs"]
-mod folder;
-
-#[cfg(test)]
 mod tests {
-    use super::folder::Folder;
     use super::*;
+    use crate::transfer::folder::Folder;
 
     #[test]
     fn what_nobody_waits_for_is_not_read_to_its_end() {
