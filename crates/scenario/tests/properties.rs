@@ -219,7 +219,7 @@ proptest! {
 #[test]
 fn a_number_of_seventeen_digits_is_read_to_the_last_bit() {
     let mut value = good();
-    value["topology"]["links"][0]["loss"]["probability"] = json!(6.03096172499443e-35);
+    value["topology"]["links"][0]["loss"]["probability"] = json!(6.030_961_724_994_43e-35);
     let scenario = Scenario::from_value(&value, "".as_ref()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(Scenario::from_json(&scenario.to_json()), Ok(scenario));
 }
