@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.transfers import COMMAND, LONG, Waiting, film, home
+from tests.transfers import COMMAND, LONG, Waiting, film, heeding, home
 
 __all__ = ["film", "home"]
 
@@ -28,7 +28,14 @@ FSYNC = {"x86_64": 74, "aarch64": 82}
 def begun(receiver: Waiting, home: dict[str, str], film: Path, folder: Path) -> subprocess.Popen[str]:
     """A sender of which something has arrived."""
     words = [*COMMAND, "send", str(film), receiver.host, "--key", receiver.key, *SLOW]
-    sender = subprocess.Popen(words, env=home, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    sender = subprocess.Popen(
+        words,
+        env=home,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heeding,  # noqa: PLW1509 (nothing else runs in this process)
+    )
     until = time.monotonic() + LONG
     while not any(part.stat().st_size > 1 << 16 for part in folder.glob(".film.*.partial")):
         assert time.monotonic() < until

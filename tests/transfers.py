@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -33,12 +34,16 @@ def run(home: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *words], env=home, text=True, capture_output=True, timeout=LONG, check=False)
 
 
+def heeding() -> None:
+    """Makes a process heed the signals that end it, also where the tests themselves run by ``nohup`` or behind a shell."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Waiting:
     """A receiver, and the command that it printed."""
 
-    def __init__(
-        self, folder: Path, home: dict[str, str], *words: str, limit: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, folder: Path, home: dict[str, str], *words: str, limit: Callable[[], None] = heeding) -> None:
         address = ["--address", "127.0.0.1", "--port", "0"]
         self.process = subprocess.Popen(
             [*COMMAND, "recv", str(folder), *address, *words],

@@ -207,7 +207,9 @@ def test_shares_and_distributions_do_not_mix_axes_in_silence(runs: tb.Runs) -> N
 
 def test_the_scatter_does_not_mix_axes_in_silence(runs: tb.Runs) -> None:
     said = runs.plot.throughput_delay(by="group").axes[0].get_title(loc="left")
-    assert said == "each mark: all values of buffer (10 packets, 40 packets), rate (5 Mbit/s, 10 Mbit/s)"
+    assert said.endswith("\n"), "a line of its own, for the note beside it"
+    words = "each mark: all values of buffer (10 packets, 40 packets), rate (5 Mbit/s, 10 Mbit/s)"
+    assert said.split() == words.split()
     assert runs.plot.throughput_delay().axes[0].get_title(loc="left") == ""
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LONG = 22
 """Longer labels than this do not fit beside a panel."""
-ROWS = 4
+ROWS = 3
 """So many rows of a legend fit a figure as it is."""
 ROW = 0.175
 """Inches that each further row takes."""
