@@ -14,6 +14,7 @@ from tailback.errors import ArgumentError
 
 SERIES = np.random.default_rng(1).random(600)
 NAN = math.nan
+RNG = np.random.default_rng(2)
 
 WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("load", lambda: analysis.mg1(NAN, 0.0)),
@@ -51,6 +52,20 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("phases", lambda: lrd.by_time_scale(SERIES, 1.0, [1.0], phases=0)),
     ("bin", lambda: lrd.study(lrd.Trace("a", SERIES, NAN))),
     ("shortest", lambda: lrd.study(lrd.Trace("a", SERIES, 0.1), shortest=NAN)),
+    ("n", lambda: analysis.mm1n([0.5, 0.7], 10**9)),
+    *[("volumes", lambda given=given: lrd.edges(given)) for given in ([], [1.0, NAN], [[1.0]], ["a"])],
+    ("volumes", lambda: lrd.quantise(np.array([math.inf]), np.array([1.0]))),
+    ("at", lambda: lrd.quantise(SERIES, np.array([2.0, 1.0]))),
+    ("mean_off", lambda: lrd.on_off(1.5, 10, RNG, mean_off=math.inf)),
+    ("mean", lambda: lrd.m_g_infinity(1.5, 10, RNG, mean=math.inf)),
+    ("shortest", lambda: lrd.dfa(SERIES, shortest=-3)),
+    ("scales", lambda: lrd.dfa(SERIES, longest=0)),
+    ("shortest", lambda: lrd.rescaled_range(SERIES, shortest=1, corrected=True)),
+    ("scales", lambda: lrd.rescaled_range(SERIES, longest=0)),
+    ("scales", lambda: lrd.variance_time(SERIES, longest=0)),
+    *[("fit", lambda fit=fit: lrd.wavelet(SERIES, fit=fit)) for fit in (NAN, -0.1, 1.0)],
+    ("shortest", lambda: lrd.wavelet(SERIES, shortest=0)),
+    ("longest", lambda: lrd.wavelet(SERIES, longest=0)),
 ]
 
 

@@ -180,3 +180,14 @@ def test_a_part_that_is_not_registered_is_told_with_what_to_do() -> None:
         tb.dumbbell(rate="1 Mbit/s", queue={"name": "custom", "part": "unheard-of"}, duration="1 s")
     with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.queue\(\)"):
         tb.dumbbell(rate="1 Mbit/s", queue=Unknown, duration="1 s")  # type: ignore[arg-type]  # Likewise.
+
+
+def test_a_class_that_is_no_part_is_told_what_to_extend() -> None:
+    class Plain:
+        pass
+
+    link = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", duration="1 s")
+    with pytest.raises(tb.ScenarioError, match=r"extends neither .*; expected a class that extends tb\.Controller"):
+        link.with_flows(tb.flows(1, Plain))  # type: ignore[arg-type]  # That is the mistake.
+    with pytest.raises(tb.ScenarioError, match=r"expected a class that extends tb\.QueueDiscipline, by its \.queue"):
+        tb.dumbbell(rate="1 Mbit/s", queue=Plain, duration="1 s")  # type: ignore[arg-type]  # Likewise.

@@ -100,5 +100,9 @@ def test_folders_are_read_whatever_they_hold(mixed: tb.Scenario, tmp_path: Path)
     loaded = tb.load(result.save(tmp_path / "one"))
     assert isinstance(loaded, tb.Result)
     assert loaded.hash == result.hash
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text("duration = '1 s'\n")
+    with pytest.raises(tb.StorageError, match=r"scenario\.toml: .*are folders; tb\.Scenario\.from_toml reads"):
+        tb.load(scenario)
     with pytest.raises(tb.StorageError, match="holds neither a result nor a sweep"):
         tb.load(tmp_path)

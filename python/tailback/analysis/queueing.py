@@ -15,6 +15,8 @@ from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 Floats = NDArray[np.float64]
+_MOST_STATES = 10_000_000
+"""Of all loads together: more do not fit into the memory of a small machine."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def mm1n(load: ArrayLike, n: int) -> MM1n:
     wrong = rho[(rho < 0) | ~np.isfinite(rho)]
     if wrong.size:
         raise ArgumentError(f"load: {wrong[0]:g} is not allowed; expected finite loads of at least 0")
+    if n * rho.size > _MOST_STATES:
+        raise ArgumentError(f"n: {n} is not allowed; expected at most {_MOST_STATES // rho.size} with so many loads")
     states = np.arange(n + 1, dtype=np.float64)
     # Weights relative to the likeliest end of the range, so that no power overflows at large loads.
     flipped = np.where(rho > 1.0, 1.0 / np.maximum(rho, 1e-300), rho)[:, None]

@@ -19,6 +19,7 @@ _NAMES = re.compile(r"'([^']*)'")
 _CLASS = re.compile(r"^\"?the class (\w+) itself")
 _BY_FILE = "--custom FILE.py"
 """How the core says that the command line makes a custom part known."""
+_NO_PART = "which extends neither tb.Controller nor tb.QueueDiscipline"
 _BY_CLASS = "tb.register(YourClass)"
 _BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of at most", "le")}
 """What pydantic calls a bound, in words, and where it tells the bound."""
@@ -34,6 +35,9 @@ def _with_way(problem: Problem) -> Problem:
     allowed = problem.allowed
     if found := _CLASS.search(problem.value):
         way = "queue" if problem.field.rpartition(".")[2] == "queue" else "scheme"
+        if _NO_PART in problem.value:
+            base = "QueueDiscipline" if way == "queue" else "Controller"
+            return dataclasses.replace(problem, allowed=f"a class that extends tb.{base}, by its .{way}()")
         return dataclasses.replace(problem, allowed=f"{found[1]}.{way}(), with the class's settings in the brackets")
     if allowed.endswith(_BY_FILE):
         allowed += f"; in Python, {_BY_CLASS} does that"
@@ -70,10 +74,17 @@ def _said(value: object) -> object:
     if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0:
         return _finite(value.item())  # type: ignore[attr-defined]  # NumPy's scalars have it.
     if isinstance(value, type):
-        return f"the class {value.__name__} itself, without .scheme() or .queue()"
+        return f"the class {value.__name__} itself, {_unlike_a_part(value)}"
     if isinstance(value, MethodType):
         return f"the method {value.__name__} itself, without ()"
     return str(value)
+
+
+def _unlike_a_part(value: type) -> str:
+    """What a class lacks to be used as a part."""
+    if hasattr(value, "scheme") or hasattr(value, "queue"):
+        return "without .scheme() or .queue()"
+    return _NO_PART
 
 
 def from_pydantic(error: ValidationError, fields: Sequence[str] = ()) -> list[Problem]:

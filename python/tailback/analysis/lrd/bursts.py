@@ -7,6 +7,8 @@ H = (3 - alpha) / 2 (Willinger, Taqqu, Sherman, Wilson 1997, theorem 1; Cox 1984
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -132,5 +134,5 @@ def _check(alpha: float, samples: int, **others: float) -> None:
     if samples < 1:
         raise refused("samples", samples, "at least 1")
     for name, value in others.items():
-        if not value > 0.0:
-            raise refused(name, value, "more than zero")
+        if not 0.0 < value < math.inf:
+            raise refused(name, value, "more than zero, and finite")

@@ -45,8 +45,11 @@ def dfa(
     """
     if not 1 <= order <= 3:
         raise refused("order", order, "1 to 3")
+    if shortest < 1:
+        raise refused("shortest", shortest, "1 sample or more")
     values = checked(series)
-    lengths = scales(max(shortest, 2 * order + 4), longest or values.size // 10, values.size, per_octave=2)
+    widest = values.size // 10 if longest is None else longest
+    lengths = scales(max(shortest, 2 * order + 4), widest, values.size, per_octave=2)
 
     def statistic(series: Floats, lengths: NDArray[np.int64]) -> Floats:
         profile = np.cumsum(series - series.mean())

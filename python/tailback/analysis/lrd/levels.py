@@ -10,11 +10,11 @@ from bisect import bisect_left, insort
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tailback.analysis.lrd.estimate import Floats
 from tailback.calls import checked_call
-from tailback.errors import refused
+from tailback.errors import ArgumentError, refused
 
 Quantiser = Literal["sigma", "equal"]
 """``sigma``: bands of the standard deviation; ``equal``: levels of equal probability."""
@@ -26,9 +26,13 @@ def edges(volumes: Floats, quantiser: Quantiser = "sigma", levels: int = LEVELS)
     """The levels - 1 edges between levels, from all volumes at once (off line).
 
     Raises:
-        ArgumentError: for fewer than 2 levels, an odd number of bands, or another quantiser.
+        ArgumentError: for fewer than 2 levels, an odd number of bands, another quantiser, no volumes, or some that are no
+            finite numbers.
     """
     check(quantiser, levels)
+    volumes = _finite("volumes", volumes)
+    if not volumes.size:
+        raise ArgumentError("volumes: none are not allowed; expected one or more")
     if quantiser == "equal":
         return np.array(np.quantile(volumes, np.arange(1, levels) / levels).tolist())
     return bands(float(volumes.mean()), float(volumes.std()), levels)
@@ -42,7 +46,14 @@ def bands(mean: float, deviation: float, levels: int = LEVELS) -> Floats:
 
 @checked_call
 def quantise(volumes: Floats, at: Floats) -> NDArray[np.int64]:
-    """Levels from 1 on; a volume at an edge belongs to the level above it."""
+    """Levels from 1 on; a volume at an edge belongs to the level above it.
+
+    Raises:
+        ArgumentError: for volumes or edges that are no finite numbers, or edges that fall.
+    """
+    volumes, at = _finite("volumes", volumes), _finite("at", at)
+    if (np.diff(at) < 0.0).any():
+        raise ArgumentError("at: edges that fall are not allowed; expected them in rising order")
     return np.searchsorted(at, volumes, side="right").astype(np.int64) + 1
 
 
@@ -75,6 +86,20 @@ def check(quantiser: str, levels: int) -> None:
         raise refused("levels", levels, "2 to 64")
     if quantiser == "sigma" and levels % 2:
         raise refused("levels", levels, "an even number where levels are bands of the standard deviation")
+
+
+def _finite(name: str, given: ArrayLike) -> Floats:
+    """One row of finite numbers."""
+    allowed = "one row of finite numbers"
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: others than numbers are not allowed; expected {allowed}") from error
+    if values.ndim != 1:
+        raise ArgumentError(f"{name}: {values.ndim} dimensions are not allowed; expected {allowed}")
+    if not np.isfinite(values).all():
+        raise ArgumentError(f"{name}: numbers that are not finite are not allowed; expected {allowed}")
+    return values
 
 
 def _ranked(volumes: Floats, levels: int) -> NDArray[np.int64]:

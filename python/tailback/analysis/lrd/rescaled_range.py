@@ -24,6 +24,7 @@ from tailback.analysis.lrd.estimate import (
     spread,
 )
 from tailback.calls import checked_call
+from tailback.errors import refused
 
 _MOST = 1 << 19
 """Samples looked at per block length."""
@@ -50,8 +51,10 @@ def rescaled_range(
     Raises:
         ArgumentError: for a series that is too short, constant or not finite, or fewer than two octaves of blocks.
     """
+    if shortest < 2:
+        raise refused("shortest", shortest, "2 samples or more, as one alone does not scatter")
     values = checked(series)
-    lengths = scales(shortest, longest or values.size // 10, values.size, per_octave=2)
+    lengths = scales(shortest, values.size // 10 if longest is None else longest, values.size, per_octave=2)
     x, y = np.log(lengths.astype(np.float64)), _logs(values, lengths)
     slope, intercept = line(x, y)
     white = 0.5 * x - np.log(expected_white(lengths)) if corrected else np.zeros(lengths.size)

@@ -36,7 +36,7 @@ def variance_time(
         ArgumentError: for a series that is too short, constant or not finite, or fewer than two octaves of blocks.
     """
     values = checked(series)
-    lengths = scales(shortest, longest or max(values.size // 50, 4 * shortest), values.size)
+    lengths = scales(shortest, max(values.size // 50, 4 * shortest) if longest is None else longest, values.size)
     x, y = np.log(lengths.astype(np.float64)), _logs(values, lengths)
     blocks = values.size // lengths
 

@@ -40,6 +40,11 @@ def wavelet(
     """
     if not 1 <= moments <= 10:
         raise refused("moments", moments, "1 to 10")
+    if not 0.0 <= fit < 1.0:
+        raise refused("fit", fit, "a probability from 0 up to below 1")
+    for name, samples in [("shortest", shortest), ("longest", longest)]:
+        if samples is not None and samples < 1:
+            raise refused(name, samples, "1 sample or more")
     energies, counts = details(checked(series), moments)
     octaves = np.arange(1, energies.size + 1, dtype=np.float64)
     # Eq. 2.9 of 1999: the logarithm of a mean of n squares falls short of that of its expectation by g(n).
@@ -49,7 +54,7 @@ def wavelet(
     y = np.log2(energies) - shortfall
     first = max(int(np.ceil(np.log2(max(shortest, 2)) - 1e-9)), 1)
     most = int((counts >= _FEWEST).sum())
-    last = most if longest is None else int(np.floor(np.log2(max(longest, 1)) + 1e-9))
+    last = most if longest is None else int(np.floor(np.log2(longest) + 1e-9))
     if last > most:
         raise refused(
             "longest", longest, f"below {2 ** (most + 1)} samples here, for scales with {_FEWEST} details or more"
