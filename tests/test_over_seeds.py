@@ -27,11 +27,11 @@ def test_a_cell_is_the_mean_of_the_runs_that_have_a_value() -> None:
     [(home, ("line", "queue")), (comparison, ("network", "it")), (media_cases, ("case", "scheme"))],
 )
 def test_tools_tell_of_a_measure_without_values(tool: "object", keys: tuple[str, str]) -> None:
-    measures = list(tool.MEASURES)  # type: ignore[attr-defined]
+    measures = list(tool.MEASURES)  # type: ignore[attr-defined]  # A module by its name.
     wide = pl.DataFrame(
         [dict.fromkeys(keys, "a") | dict.fromkeys(measures, value) | {measures[0]: math.nan} for value in VALUES]
     )
-    found = tool.intervals(wide).filter(pl.col("mean").is_not_nan())  # type: ignore[attr-defined]
+    found = tool.intervals(wide).filter(pl.col("mean").is_not_nan())  # type: ignore[attr-defined]  # Likewise.
     assert found.columns == [*keys, "measure", "mean", "half_width"]
     assert found["measure"].to_list() == measures[1:]
     assert found["half_width"].to_list() == pytest.approx([FOUND.half_width] * len(measures[1:]))
