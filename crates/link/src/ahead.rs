@@ -211,8 +211,8 @@ impl Link {
         self.works_ahead() && self.lag() > Span::ZERO
     }
 
-    /// By less than the delay, or the timer would go behind an arrival at the far end.
-    fn lag(&self) -> Span {
+    /// How late that is: by less than the delay, or the timer would go behind an arrival at the far end.
+    pub fn lag(&self) -> Span {
         self.track.delay.saturating_sub(Span::from_nanos(1))
     }
 

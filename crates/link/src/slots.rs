@@ -203,6 +203,12 @@ impl Slots {
         Some(head.beside)
     }
 
+    /// Fetches what says where the head of a wire is.
+    #[inline(always)]
+    pub fn fetch_entry(&self, wire: u32) {
+        fetch_at::<1, _>(&self.heads, wire as usize);
+    }
+
     /// What is kept beside the head of a wire, if there is such a wire.
     #[inline(always)]
     pub fn beside(&self, wire: u32) -> Option<[u32; 3]> {

@@ -1,12 +1,12 @@
-//! Links that several others lead into and that act on arrivals alone: what arrives there needs no event, but is taken in late,
-//! much at a time. Which links these are is found here once all routes are laid, and so is kept what is on its way to them; when it
-//! is taken in, in `late.rs`.
+//! Links that several others lead into and whose queues nobody need hear of at once: what arrives there needs no event, but is taken
+//! in late, much at a time. Which links these are is found here once all routes are laid, and so is kept what is on its way to them;
+//! when it is taken in, in `late.rs`.
 //!
 //! As a packet enters an access link, it is known when it will reach the queue behind that. What becomes of it there changes
 //! nothing before the delay behind that queue is over. So it takes no entry in the event queue, but is listed, and all that has
 //! arrived is taken in together: in order, each as of its own time, before anything could follow from the first of it, and before
-//! anybody looks. It is put in order only then: a list of some dozen numbers is sorted in less time than as many places are found
-//! in it one by one. Packets lie where they always do, so that counters need not know of it. Nothing that is simulated changes.
+//! anybody looks. It is put in order only then: numbers are sorted in less time than as many places are found for them one by one.
+//! Packets lie where they always do, so that counters need not know of it. Nothing that is simulated changes.
 
 use tailback_core::{Bytes, Span, Time};
 
@@ -15,17 +15,19 @@ use crate::links::{Links, Place};
 use crate::neighbours::{From, passages};
 use crate::routes::Routes;
 
-/// So many links must lead into one, and so many may, in networks of so many: with fewer the event queue is as quick, and with more
-/// the packets are no longer at hand when they are taken in.
+/// So many links must lead into one: with fewer the event queue is as quick.
 pub(crate) const FEWEST_WIRES: usize = 16;
-const MOST_WIRES: usize = 256;
-const MOST_LINKS: usize = 2048;
 /// All lists are looked at whenever one is taken in.
 const MOST_LISTS: usize = 16;
 /// So much must be able to leave within the delay: with less that is taken in together it costs more than is gained.
 const FEWEST: Bytes = Bytes::new(2 * 1500);
-/// No more must be able to leave within that delay and the one before: more is no longer at hand when it is taken in.
+/// No more than this must be able to leave within that delay and the one before, or within both no more than that for each wire: more
+/// of few wires is found sooner by the event queue than it is sorted.
 const MOST: Bytes = Bytes::new(512 * 1024);
+const MOST_EACH: Bytes = Bytes::new(8 * 1024);
+/// What is listed is looked through whenever some of it is taken in, so the delay before must be no longer than so many times that
+/// behind.
+const MOST_TIMES: u64 = 8;
 
 /// Into no link yet, or into more than one.
 const NONE: u32 = u32::MAX;
@@ -50,15 +52,22 @@ fn leads(routes: &Routes, links: &Links) -> Vec<u32> {
     leads
 }
 
-/// Whether it pays to take in late what `wires`, at least so many, lead into a link.
-fn pays(links: &Links, place: Place, wires: &[Place], fewest: usize) -> bool {
+/// How late it may be found out what has arrived at a link by `wires`, at least so many, if it pays that it is.
+fn lag(links: &Links, place: Place, wires: &[Place], fewest: usize) -> Option<Span> {
     let link = links.look(place);
+    let lag = if link.puts_off() { link.lag() } else { link.delay() };
     let before = wires.iter().map(|&wire| links.look(wire).delay()).max().unwrap_or(Span::ZERO);
-    (fewest..=MOST_WIRES).contains(&wires.len())
-        && link.acts_on_arrivals()
-        && link.rate().bytes_in(link.delay()) >= FEWEST
-        && link.rate().bytes_in(link.delay() + before) <= MOST
+    let most = MOST.max(MOST_EACH * wires.len() as u64);
+    let pays = wires.len() >= fewest
+        && (link.puts_off() || link.acts_on_arrivals())
+        && link.rate().bytes_in(lag) >= FEWEST
+        && link.rate().bytes_in(lag + before) <= most
+        && before <= lag * MOST_TIMES;
+    pays.then_some(lag)
 }
+
+/// What comes by a wire is not listed.
+const NO_LIST: u8 = u8::MAX;
 
 /// No packet is listed.
 const EMPTY: u64 = u64::MAX;
@@ -67,9 +76,11 @@ const EMPTY: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Listed {
     keys: Keys,
+    /// That link.
+    into: Place,
     /// So late it may be found out what has arrived.
     lag: Span,
-    /// When each packet arrives, and by which wire: first what is being taken in, in order.
+    /// When each packet arrives, and by which wire: first what is being taken in, in order, then the others, in none.
     packets: Vec<u64>,
     /// So many of these are being taken in, and so many of them have been.
     due: usize,
@@ -79,8 +90,8 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    fn new(keys: Keys, lag: Span) -> Self {
-        Self { keys, lag, packets: Vec::new(), due: 0, taken: 0, first: EMPTY }
+    fn new(keys: Keys, into: Place, lag: Span) -> Self {
+        Self { keys, into, lag, packets: Vec::new(), due: 0, taken: 0, first: EMPTY }
     }
 
     /// When what is listed must be taken in at the latest.
@@ -98,9 +109,17 @@ impl Listed {
     /// What arrives before `until`, or then by a wire in front of `before`, is to be taken in.
     pub(crate) fn begin(&mut self, until: Time, before: Place) {
         let limit = self.keys.of(before, until);
-        self.packets.sort_unstable();
-        self.due = self.packets.partition_point(|&key| key < limit);
-        self.first = self.packets.get(self.due).copied().unwrap_or(EMPTY);
+        let (mut due, mut first) = (0, EMPTY);
+        // Without a branch, as none could be foreseen.
+        for at in 0..self.packets.len() {
+            let key = self.packets[at];
+            let is_due = key < limit;
+            self.packets.swap(at, due);
+            due += usize::from(is_due);
+            first = first.min(if is_due { EMPTY } else { key });
+        }
+        self.packets[..due].sort_unstable();
+        (self.due, self.first) = (due, first);
     }
 
     /// The next packet that is to be taken in: by which wire it comes, and when.
@@ -135,7 +154,7 @@ impl Gathering {
     /// Finds what may be gathered, where at least so many wires lead, and lays routes anew.
     pub(crate) fn begin(routes: &mut Routes, links: &Links, events: &EventQueue, fewest: usize) -> Self {
         let mut gathering = Self::default();
-        let Some(keys) = events.keys().filter(|_| links.len() <= MOST_LINKS) else { return gathering };
+        let Some(keys) = events.keys() else { return gathering };
         let leads = leads(routes, links);
         let mut wires = vec![Vec::new(); links.len()];
         for (wire, &to) in (0..).map(Place).zip(&leads) {
@@ -151,15 +170,19 @@ impl Gathering {
             }
         }
         for (place, wires) in (0..).map(Place).zip(wires) {
-            if gathering.lists.len() < MOST_LISTS && pays(links, place, &wires, fewest) {
+            if gathering.lists.len() < MOST_LISTS
+                && let Some(lag) = lag(links, place, &wires, fewest)
+            {
+                gathering.list_of.resize(links.len(), NO_LIST);
                 let list = gathering.lists.len() as u8;
-                gathering.lists.push(Listed::new(keys, links.look(place).delay()));
-                gathering.list_of.resize(links.len(), 0);
+                gathering.lists.push(Listed::new(keys, place, lag));
                 for wire in &wires {
                     gathering.list_of[wire.0 as usize] = list;
                 }
-                routes.gather(&wires);
             }
+        }
+        if !gathering.lists.is_empty() {
+            routes.gather(|Place(wire)| gathering.list_of[wire as usize] != NO_LIST);
         }
         gathering
     }
@@ -191,6 +214,11 @@ impl Gathering {
     /// A list that must be taken in by `now`, if there is one.
     pub(crate) fn due(&self, now: Time) -> Option<usize> {
         self.lists.iter().position(|list| list.alarm() <= now)
+    }
+
+    /// The list of what arrives at a link, if that is listed.
+    pub(crate) fn list_into(&self, place: Place) -> Option<usize> {
+        self.lists.iter().position(|list| list.into == place)
     }
 
     /// Lists a packet that comes by a wire; when it must be taken in at the latest.

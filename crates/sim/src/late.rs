@@ -1,6 +1,6 @@
 //! What the run finds out late, or did too early for somebody to look: arrivals that are taken in many at a time, at fair queues and
-//! where few links meet (`gathering.rs`), what has left fair queues, and packets that links hold until a look is over. The loop over events is in `simulator.rs`; what
-//! links do, in `paths/fed.rs`.
+//! where links meet (`gathering.rs`), what has left fair queues, and packets that links hold until a look is over. The loop over
+//! events is in `simulator.rs`; what links do, in `paths/fed.rs`.
 
 use tailback_core::{Packet, Time};
 
@@ -11,6 +11,8 @@ use crate::simulator::Simulator;
 
 /// What a packet touches behind a queue is fetched so many packets ahead.
 const SOON: usize = 6;
+/// What says where that is, so many.
+const LATER: usize = 18;
 
 impl<R: Recorder> Simulator<R> {
     /// Moves a packet into a link that feeds others what leaves its queue, and what leaves on to its receiver.
@@ -70,15 +72,27 @@ impl<R: Recorder> Simulator<R> {
         self.paths.gathering.list(list).begin(until, before);
         while let Some(packet) = self.paths.take_gathered(list) {
             taken += 1;
-            if self.ahead.is_some()
-                && let Some(soon) = self.paths.gathering.list(list).soon(SOON)
-            {
-                Ahead::look_beyond(soon, &self.paths, &self.flows);
+            if self.ahead.is_some() {
+                let listed = self.paths.gathering.list(list);
+                let (soon, later) = (listed.soon(SOON), listed.soon(LATER));
+                if let Some(later) = later {
+                    self.paths.links.fetch_wire(later);
+                }
+                if let Some(soon) = soon {
+                    Ahead::look_beyond(soon, &self.paths, &self.flows);
+                }
             }
             self.forward(packet);
         }
         self.events_handled += taken;
         self.paths.now = now;
+    }
+
+    /// The same of what arrives at a link, if that is listed.
+    pub(crate) fn take_in_at(&mut self, place: Place, until: Time, before: Place) {
+        if let Some(list) = self.paths.gathering.list_into(place) {
+            self.take_in(list, until, before);
+        }
     }
 
     /// The same of all lists.

@@ -201,6 +201,11 @@ impl Leaves {
         self.wires.start
     }
 
+    /// The first wire whose leaf stands no further in front than this one, by its place; one beyond all where there is none.
+    pub(crate) fn first_wire_behind(&self, leaf: u32) -> Place {
+        Place(leaf.saturating_sub(self.wires.start))
+    }
+
     /// What a leaf stands for.
     #[inline]
     pub(crate) fn get(&self, leaf: u32) -> Leaf {

@@ -98,6 +98,13 @@ impl Links {
         fetch_at::<1, _>(&self.by_place, place.0 as usize);
     }
 
+    /// Fetches what says where the next packet off a link's wire is and what it will touch, and the link.
+    #[inline(always)]
+    pub(crate) fn fetch_wire(&self, place: Place) {
+        self.slots.fetch_entry(place.0);
+        self.fetch(place);
+    }
+
     /// The link of an identity.
     pub(crate) fn of(&mut self, id: LinkId) -> &mut Link {
         self.at(self.place(id))

@@ -315,10 +315,10 @@ impl Routes {
         }
     }
 
-    /// Says at each step into one of these links, which have no bound, that it is listed when a packet arrives behind it.
-    pub(crate) fn gather(&mut self, wires: &[Place]) {
+    /// Says at each step into a link of which that is said, and which has no bound, that it is listed when a packet arrives behind it.
+    pub(crate) fn gather(&mut self, is_listed: impl Fn(Place) -> bool) {
         for step in &mut self.table {
-            if Step(*step).link().is_some_and(|place| wires.contains(&place)) {
+            if Step(*step).link().is_some_and(&is_listed) {
                 *step = INTO_GATHERED << KIND_OF_STEP | place_of(*step);
             }
         }

@@ -265,7 +265,7 @@ impl<R: Recorder> Simulator<R> {
                 return true;
             }
             if self.events_handled >= self.paths.look_at && !self.may_go_on() {
-                self.take_all_in(time, Place(leaf.saturating_sub(self.leaves.first_wire())));
+                self.take_all_in(time, self.leaves.first_wire_behind(leaf));
                 self.let_all_go(time, leaf);
                 return false;
             }
@@ -348,6 +348,7 @@ impl<R: Recorder> Simulator<R> {
         let place = self.paths.links.place(id);
         if self.paths.links.look(place).lags() {
             self.events_handled -= 1;
+            self.take_in_at(place, self.paths.now, self.leaves.first_wire_behind(leaf));
             self.work_off(place, self.paths.now, leaf + 1);
             self.paths.lag_on(place);
         } else if let Some((packet, arrives)) = self.paths.serve(id) {

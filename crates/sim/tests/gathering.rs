@@ -206,10 +206,13 @@ proptest! {
     }
 }
 
+/// A link that has no bound, in place of the kind of its queue.
+const UNBOUNDED: u8 = u8::MAX;
+
 /// Flows with links of their own before and behind two that they share, one each way.
 fn dumbbell(flows: u64, mbit: u64, millis: u64, before: (u64, u64)) -> NetworkBuilder {
     let mut network = NetworkBuilder::new(7);
-    add_dumbbell(&mut network, 0, flows, (mbit, millis), before);
+    add_dumbbell(&mut network, 0, flows, (mbit, millis), before, [0, UNBOUNDED]);
     network
 }
 
@@ -219,10 +222,12 @@ fn add_dumbbell(
     flows: u64,
     shared: (u64, u64),
     before: (u64, u64),
+    queues: [u8; 2],
 ) {
     let mut one = |name: String, (mbit, millis), queue| network.link(link(&name, mbit, millis, queue));
-    let there = one(format!("there {which}"), shared, drop_tail(20));
-    let back = one(format!("back {which}"), shared, unbounded());
+    let [there, back] = ["there", "back"].map(|name| format!("{name} {which}"));
+    let [there, back] = [(there, queues[0]), (back, queues[1])]
+        .map(|(name, kind)| one(name, shared, queue(Some(20).filter(|_| kind != UNBOUNDED), kind)));
     let routes: Vec<_> = (0..flows)
         .map(|flow| {
             let mut own = |name: &str, pipe| one(format!("{name} {which} {flow}"), pipe, unbounded());
@@ -241,15 +246,19 @@ fn gathered(network: NetworkBuilder) -> usize {
 }
 
 #[test]
-fn arrivals_are_listed_where_few_links_meet_and_not_too_much_is_on_its_way() {
+fn arrivals_are_listed_where_links_meet_and_not_too_much_is_on_its_way() {
     assert_eq!(gathered(dumbbell(16, 10, 20, (100, 2))), 2);
-    assert_eq!(gathered(dumbbell(256, 10, 20, (100, 2))), 2);
-    // Too few, too many, too fast, no time to be late in, and nothing that arrives later than it was sent.
+    assert_eq!(gathered(dumbbell(2000, 100, 20, (100, 2))), 2);
+    // Too few, no time to be late in, much more on its way than is taken in at a time, and nothing that arrives later than it was
+    // sent.
     assert_eq!(gathered(dumbbell(15, 10, 20, (100, 2))), 0);
-    assert_eq!(gathered(dumbbell(257, 10, 20, (100, 2))), 0);
-    assert_eq!(gathered(dumbbell(16, 1000, 20, (100, 2))), 0);
     assert_eq!(gathered(dumbbell(16, 10, 2, (100, 2))), 0);
+    assert_eq!(gathered(dumbbell(16, 10, 20, (100, 170))), 1);
     assert_eq!(gathered(dumbbell(16, 10, 20, (100, 0))), 1);
+    // 2.75 MB are on their way: too much for a few, not for many.
+    assert_eq!(gathered(dumbbell(16, 1000, 20, (100, 2))), 0);
+    assert_eq!(gathered(dumbbell(335, 1000, 20, (100, 2))), 1);
+    assert_eq!(gathered(dumbbell(336, 1000, 20, (100, 2))), 2);
     let mut without_limit = dumbbell(16, 10, 20, (100, 2));
     without_limit.without_limit_of_time();
     assert_eq!(gathered(without_limit), 0);
@@ -301,7 +310,8 @@ fn arrivals_are_not_listed_where_an_access_link_leads_elsewhere_too() {
 fn no_more_than_sixteen_links_have_lists() {
     let dumbbells = |count| {
         let mut network = NetworkBuilder::new(7);
-        (0..count).for_each(|index| add_dumbbell(&mut network, index, 16, (10, 20), (100, 2)));
+        (0..count)
+            .for_each(|index| add_dumbbell(&mut network, index, 16, (10, 20), (100, 2), [0, UNBOUNDED]));
         gathered(network)
     };
     assert_eq!(dumbbells(7), 14);
@@ -328,11 +338,13 @@ fn what_has_arrived_when_memory_stops_a_run_is_taken_in() {
     }
 }
 
-/// Sixteen streams through two links that have lists, each with the same network link by link.
+/// Streams through two links that have lists, each with the same network link by link.
 #[test]
 fn a_dumbbell_is_the_same_with_lists() {
-    let run = |link_by_link| {
-        let mut network = dumbbell(16, 10, 20, (100, 2));
+    let run = |link_by_link, queue| {
+        let mut network = NetworkBuilder::new(7);
+        let (flows, mbit) = if queue == 0 { (16, 10) } else { (150, 40) };
+        add_dumbbell(&mut network, 0, flows, (mbit, 20), (100, 2), [queue; 2]);
         if link_by_link {
             network.link_by_link();
         }
@@ -343,5 +355,8 @@ fn a_dumbbell_is_the_same_with_lists() {
         sim.run_until(end);
         (seen(&mut sim), sim.into_recorder())
     };
-    assert_eq!(run(false), run(true));
+    // Drop-tail and both fair queues.
+    for queue in [0, 3, 4] {
+        assert_eq!(run(false, queue), run(true, queue), "queue {queue}");
+    }
 }

@@ -206,6 +206,7 @@ impl<R: Recorder> Paths<R> {
     pub(crate) fn take_gathered(&mut self, list: usize) -> Option<Packet> {
         let (place, at) = self.gathering.list(list).take()?;
         self.now = at;
+        self.leaf = self.links.leaf(place);
         let (link, slots) = self.links.with_slots(place);
         Some(link.take_listed(place.0, slots))
     }
