@@ -120,7 +120,7 @@ impl Stage {
             marks: 0,
             busy: Span::ZERO,
         };
-        stage.plan(Time::ZERO);
+        stage.plan(BitRate::ZERO, Time::ZERO);
         stage
     }
 
@@ -151,7 +151,7 @@ impl Stage {
         if self.in_service.is_some() {
             self.service_end = now;
         }
-        self.plan(now);
+        self.plan(server.rate(), now);
     }
 
     #[inline]
@@ -305,7 +305,7 @@ impl Stage {
         self.integrate(now);
         self.with(server.rate(), annexes, |discipline, cx| discipline.enqueue(now, packet, cx));
         self.start(server, now, annexes);
-        self.plan(now);
+        self.plan(server.rate(), now);
     }
 
     /// Something planned is due: the end of a transmission, a change, a timer, an opportunity.
@@ -328,7 +328,7 @@ impl Stage {
         }
         self.use_opportunities(server.rate(), now, annexes);
         self.start(server, now, annexes);
-        self.plan(now);
+        self.plan(server.rate(), now);
     }
 
     /// The packet in service leaves, unless a governor keeps it.
@@ -399,14 +399,15 @@ impl Stage {
         self.trace = Some(cursor);
     }
 
-    /// Finds the next instant at which something must happen without an arrival.
+    /// Finds the next instant at which something must happen without an arrival. At a rate of zero no packet is asked for, however
+    /// ready one is: the change of the rate is waited for.
     #[inline]
-    fn plan(&mut self, now: Time) {
+    fn plan(&mut self, rate: BitRate, now: Time) {
         let waits = self.discipline.backlog().packets > 0;
         let mut next = self.service_end;
         next = next.min(self.schedule.front().map_or(Time::NEVER, |change| change.at));
         next = next.min(self.discipline.next_timer().unwrap_or(Time::NEVER));
-        if waits && self.in_service.is_none() && self.trace.is_none() {
+        if waits && self.in_service.is_none() && self.trace.is_none() && rate > BitRate::ZERO {
             next = next.min(self.discipline.next_ready(now).unwrap_or(Time::NEVER));
         }
         if let Some(cursor) = &mut self.trace

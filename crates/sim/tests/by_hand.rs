@@ -1,6 +1,8 @@
 //! One link in the simulator and the same link driven by hand, offered the same packets at the same instants: they deliver and
 //! drop the same packets at the same instants, whatever the discipline and whatever goes wrong on the wire.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::common;
 
 use common::{built, chat, link};
@@ -13,7 +15,8 @@ use tailback_link::{
     StandaloneLink,
 };
 use tailback_qdisc::Config;
-use tailback_sim::{NetworkBuilder, PacketEvent, Recorder, Simulator};
+use tailback_qdisc::bucket::TokenBucketConfig;
+use tailback_sim::{MemoryLimit, NetworkBuilder, PacketEvent, Recorder, Simulator};
 
 /// What left a link: when, which packet, and why if it was dropped.
 type Left = (Time, FlowId, u64, u64, Option<DropReason>);
@@ -83,14 +86,18 @@ impl Case {
         spec
     }
 
-    fn simulate(&self) -> Simulator<Recorded> {
+    fn network(&self) -> Simulator<Recorded> {
         let mut network = NetworkBuilder::new(self.seed);
         let there = network.link(self.spec());
         let back = network.link(link("back", 100, 1, common::unbounded()));
         for (index, &gap) in self.gaps.iter().enumerate() {
             chat(&mut network, &format!("flow {index}"), &[there], &[back], Span::from_micros(gap));
         }
-        let mut simulator = network.build(END, Recorded::default()).expect("a sound network");
+        network.build(END, Recorded::default()).expect("a sound network")
+    }
+
+    fn simulate(&self) -> Simulator<Recorded> {
+        let mut simulator = self.network();
         simulator.run_until(END);
         simulator
     }
@@ -209,5 +216,39 @@ proptest! {
         prop_assert_eq!(by_hand.counters().dropped, counted.dropped);
         prop_assert_eq!(by_hand.counters().duplicated, counted.duplicated);
         prop_assert!(annexes.is_empty());
+    }
+}
+
+/// A link that stands still asks for no packet, though a shaper has one ready: the clock stood still there.
+#[test]
+fn a_link_of_no_rate_under_a_shaper_waits_for_its_next_rate() {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    // In between a packet is in transmission at some of these times, and waits for tokens at others.
+    for stops_after in 150..158 {
+        let case = Case {
+            seed: 1,
+            queue: Config::TokenBucket(TokenBucketConfig::default()),
+            packets: 40,
+            delay: 3,
+            loss_before_queue: 0.0,
+            wear: Impairments::default(),
+            // Faster than the shaper, then still, then as at first.
+            schedule: vec![(50, 9, 3), (stops_after, 0, 3), (200, 6, 3)],
+            trace: None,
+            gaps: vec![300, 400, 500],
+        };
+        let mut simulator = case.network();
+        LOOKS.store(0, Ordering::Relaxed);
+        // Some thousand events are many more than there are.
+        simulator.limit_memory(MemoryLimit {
+            most: 1,
+            in_use: || if LOOKS.fetch_add(1, Ordering::Relaxed) < 20 { 0 } else { 2 },
+        });
+        simulator.run_until(Time::ZERO + Span::from_millis(390));
+        assert!(!simulator.is_stopped(), "the clock stands still");
+        let before = simulator.link(TESTED).delivered.packets;
+        simulator.run_until(END);
+        assert!(!simulator.is_stopped());
+        assert!(simulator.link(TESTED).delivered.packets > before + 50, "it goes on");
     }
 }
