@@ -18,7 +18,7 @@ from tailback.results import dynamics
 from tailback.units import number
 from tools import write_media
 from tools.media_cases import CASES, MEASURES, ROWS, SCHEMES, changes, intervals, measured, scenario
-from tools.pages import between
+from tools.pages import between, write_cells
 
 # Seconds and Mbit/s: reference capacity times ratio, of Tables 1 to 4 and the sections' own attributes.
 FORWARD = {
@@ -242,7 +242,8 @@ def test_the_page_has_the_tables_that_the_tool_writes() -> None:
     cells = pl.read_csv(write_media.CELLS)
     assert set(cells["measure"]) == set(MEASURES)
     assert cells.height == len(ROWS) * len(SCHEMES) * len(MEASURES)
-    numbers = cells.with_columns(pl.col("mean", "half_width").cast(pl.Float64, strict=False))
+    # What there is none of is empty there.
+    numbers = cells.with_columns(pl.col("mean", "half_width").cast(pl.Float64, strict=False).fill_null(math.nan))
     written = [re.sub(r"[\d.]+", "#", line) for line in write_media.markdown(numbers, 10).splitlines()]
     stands = [
         re.sub(r"[\d.]+", "#", line) for line in between(write_media.PAGE, *write_media.MARKS).strip().splitlines()
@@ -283,3 +284,15 @@ def test_a_measure_that_a_case_does_not_have_has_no_interval() -> None:
     assert math.isnan(found["ratio"]["mean"])
     assert math.isnan(found["ratio"]["half_width"])
     assert found["rate"]["mean"] == pytest.approx(2.0)
+
+
+def test_a_cell_without_a_number_is_empty(tmp_path: Path) -> None:
+    cells = pl.DataFrame({"case": ["a", "b"], "mean": [1.23456, math.nan], "half_width": [None, math.nan]})
+    write_cells(cells, tmp_path / "cells.csv")
+    assert (tmp_path / "cells.csv").read_text(encoding="utf-8") == "case,mean,half_width\na,1.235,\nb,,\n"
+    assert pl.read_csv(tmp_path / "cells.csv")["mean"].to_list() == [1.235, None]
+
+
+def test_no_cell_of_the_pages_is_a_word() -> None:
+    for path in sorted((write_media.CELLS.parent).glob("*.csv")):
+        assert "nan" not in path.read_text(encoding="utf-8").lower().split(","), path.name

@@ -46,8 +46,9 @@ def table(head: list[str], lines: list[list[str]]) -> str:
 
 
 def write_cells(table: pl.DataFrame, path: Path) -> None:
-    """Writes a table of ``mean`` and ``half_width`` for those who want every cell, four digits of each."""
-    rounded = table.with_columns(pl.col("mean", "half_width").round_sig_figs(4))
+    """Writes a table of ``mean`` and ``half_width`` for those who want every cell, four digits of each. What there is none of is
+    an empty cell."""
+    rounded = table.with_columns(pl.col("mean", "half_width").round_sig_figs(4).fill_nan(None))
     path.write_text(rounded.write_csv(), encoding="utf-8")
 
 
