@@ -26,8 +26,9 @@ def slips(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
     return found
 
 
-def _is_result(value: Any) -> bool:
-    return any(kind.__name__ == "Result" for kind in type(value).__mro__)
+def _is_a(name: str) -> Callable[[Any], bool]:
+    """By the name of the class, so that nothing is imported for it."""
+    return lambda value: any(kind.__name__ == name for kind in type(value).__mro__)
 
 
 def _is_whole(value: Any) -> bool:
@@ -53,12 +54,17 @@ _ONE: Final = {
     inspect.Parameter.KEYWORD_ONLY,
 }
 _KINDS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
-    "Result": (_is_result, "a Result, as run() and tb.load() give"),
+    "Result": (_is_a("Result"), "a Result, as run() and tb.load() give"),
     "float": (_is_number, "a number"),
     "int": (_is_whole, "a whole number"),
     "str": (lambda value: isinstance(value, str), "a text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
     "None": (lambda value: value is None, "None"),
+    "np.random.Generator": (_is_a("Generator"), "a generator of random numbers, such as numpy.random.default_rng(1)"),
+    "Trace": (_is_a("Trace"), "a Trace, as lrd.read_trace() gives"),
+    "Marking": (_is_a("Marking"), "a Marking"),
+    "Network": (_is_a("Network"), "a Network"),
+    "Rest": (_is_a("Rest"), "a Rest, as rest() gives"),
     "ArrayLike": (_are_numbers, "a number, or a list of numbers"),
 }
 """By the word of the annotation: whether a value is of the kind, and what to call it."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailback.calls import checked_call
-from tailback.errors import ArgumentError
+from tailback.errors import ArgumentError, refused
 
 
 @dataclass(frozen=True)
@@ -61,21 +61,45 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     Raises:
         ValueError: without samples, for one that is not a finite number, or for a level outside 0 to 1.
     """
-    values = _finite("samples", samples)
-    if values.size == 0:
-        raise ArgumentError("samples: expected at least one")
+    return _mean_interval("samples", _finite("samples", samples), level)
+
+
+def _mean_interval(name: str, values: NDArray[np.float64], level: float) -> Interval:
+    _expect_level(level)
+    # In a power of two near the largest: squares neither overflow nor vanish, and no digit changes.
+    scale = _power_of_two(values)
+    scaled = np.ldexp(values, -scale)
+    mean, half_width = _unscaled(name, float(scaled.mean()), scale), math.inf
+    if values.size > 1:
+        error = float(scaled.std(ddof=1)) / math.sqrt(values.size)
+        half_width = _unscaled(name, student_t(values.size - 1, level) * error, scale)
+    return Interval(mean, half_width, level, int(values.size))
+
+
+def _power_of_two(values: NDArray[np.float64]) -> int:
+    """The exponent of the least power of two above all values."""
+    return int(np.frexp(np.abs(values).max())[1])
+
+
+def _unscaled(name: str, value: float, scale: int) -> float:
+    try:
+        return math.ldexp(value, scale)
+    except OverflowError:
+        raise ArgumentError(
+            f"{name}: the interval of such large numbers is not allowed, as no number is so large; expected a larger unit"
+        ) from None
+
+
+def _expect_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise ArgumentError(f"level: {level} is not allowed; expected above 0 and below 1, for example 0.95")
-    mean = float(values.mean())
-    if values.size == 1:
-        return Interval(mean, math.inf, level, 1)
-    error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    return Interval(mean, student_t(values.size - 1, level) * error, level, int(values.size))
 
 
 def _finite(name: str, given: ArrayLike) -> NDArray[np.float64]:
     """The values as numbers. One that is none would make a mean that is none, without a word."""
     values = np.asarray(given, dtype=np.float64).ravel()
+    if values.size == 0:
+        raise ArgumentError(f"{name}: none are not allowed; expected at least one")
     wrong = values[~np.isfinite(values)]
     if wrong.size:
         how_many = f"{wrong.size} of {values.size} {'is' if wrong.size == 1 else 'are'} not"
@@ -98,9 +122,14 @@ def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) ->
     a, b = _finite("first", first), _finite("second", second)
     if a.size != b.size:
         raise ArgumentError(f"second: {b.size} samples are given; expected {a.size}, as many as of the first")
-    return mean_interval(a - b, level)
+    with np.errstate(over="ignore"):
+        difference = a - b
+    if not np.isfinite(difference).all():
+        raise ArgumentError("first: a difference that no number holds is not allowed; expected a larger unit")
+    return _mean_interval("first", difference, level)
 
 
+@checked_call
 def difference_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) -> Interval:
     """Welch's t interval for the difference of the means of two independent samples, which need not have the same spread
     (Welch, 1947, equation 28 for the degrees of freedom).
@@ -108,18 +137,23 @@ def difference_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95
     Raises:
         ValueError: without samples, for one that is not a finite number, or for a level outside 0 to 1.
     """
-    a, b = mean_interval(first, level), mean_interval(second, level)
-    sizes = np.array([a.samples, b.samples])
-    spreads = [np.asarray(one, dtype=np.float64).ravel() for one in (first, second)]
+    a, b = _finite("first", first), _finite("second", second)
+    _expect_level(level)
+    scale = max(_power_of_two(a), _power_of_two(b))
+    spreads = [np.ldexp(values, -scale) for values in (a, b)]
+    sizes = np.array([a.size, b.size])
+    samples = int(sizes.sum())
+    mean = _unscaled("first", float(spreads[0].mean() - spreads[1].mean()), scale)
     if sizes.min() < 2:
-        return Interval(a.mean - b.mean, math.inf, level, int(sizes.sum()))
+        return Interval(mean, math.inf, level, samples)
     errors = np.array([one.var(ddof=1) / one.size for one in spreads])
     total = float(errors.sum())
     if total == 0.0:
-        return Interval(a.mean - b.mean, 0.0, level, int(sizes.sum()))
+        return Interval(mean, 0.0, level, samples)
     # By parts of the whole, whose squares do not vanish or overflow whatever the unit.
     freedom = 1.0 / float(((errors / total) ** 2 / (sizes - 1)).sum())
-    return Interval(a.mean - b.mean, student_t(freedom, level) * math.sqrt(total), level, int(sizes.sum()))
+    half_width = student_t(freedom, level) * math.sqrt(total)
+    return Interval(mean, _unscaled("first", half_width, scale), level, samples)
 
 
 @checked_call
@@ -139,7 +173,11 @@ def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> In
         ValueError: with fewer values than batches, fewer than two batches, or a value that is not a finite number.
     """
     values = _finite("series", series)
-    if batches < 2 or values.size < batches:
-        raise ArgumentError(f"batches: expected from 2 to the {values.size} values, found {batches}")
+    if values.size < 2:
+        raise ArgumentError("series: one value is not allowed; expected at least two")
+    if not 2 <= batches <= values.size:
+        raise refused("batches", batches, f"from 2 to the {values.size} values")
     length = values.size // batches
-    return mean_interval(values[-length * batches :].reshape(batches, length).mean(axis=1), level)
+    scale = _power_of_two(values)
+    means = np.ldexp(values[-length * batches :], -scale).reshape(batches, length).mean(axis=1)
+    return _mean_interval("series", np.ldexp(means, scale), level)

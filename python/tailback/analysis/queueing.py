@@ -45,6 +45,8 @@ def mm1n(load: ArrayLike, n: int) -> MM1n:
         ValueError: for a negative load or a system without room.
     """
     rho = np.atleast_1d(np.asarray(load, dtype=np.float64))
+    if rho.ndim != 1:
+        raise ArgumentError(f"load: {rho.ndim} dimensions are not allowed; expected one load, or a row of loads")
     if not (n >= 1 and float(n).is_integer()):
         raise ArgumentError(f"n: {n} is not allowed; expected a whole number of at least 1, with the place in service")
     wrong = rho[(rho < 0) | ~np.isfinite(rho)]
@@ -79,6 +81,8 @@ def penalised_throughput(throughput: ArrayLike, loss: ArrayLike, k: float) -> Fl
         raise ArgumentError(f"loss: {wrong[0]:g} is not allowed; expected probabilities from 0 to 1")
     if not np.isfinite(nu).all():
         raise ArgumentError(f"throughput: {nu[~np.isfinite(nu)][0]:g} is not allowed; expected finite numbers")
+    if nu.shape != c.shape and 1 not in {nu.size, c.size}:
+        raise ArgumentError(f"loss: {c.size} numbers are given; expected {nu.size}, one per throughput, or one for all")
     if not 0.0 <= k < np.inf:
         raise ArgumentError(f"k: {k} is not allowed; expected a finite number of at least 0")
     return np.asarray((1.0 - c) ** k * nu, dtype=np.float64)

@@ -25,14 +25,23 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tailback.errors import refused
+from tailback.analysis.arguments import expect_not_negative, expect_numbers, expect_positive, expect_whole, row
+from tailback.calls import checked_call
+from tailback.errors import ArgumentError, refused
 
 Floats = NDArray[np.float64]
+_MOST = 10_000_000
+"""Instants of a solution: more do not fit into the memory of a small machine."""
 
 
 @dataclass(frozen=True)
 class Marking:
-    """How a queue marks for one metric."""
+    """How a queue marks for one metric.
+
+    Raises:
+        ArgumentError: for thresholds that are negative or do not rise, a probability that is not above 0 and at most 1, or a
+            weight that is not between 0 and 1.
+    """
 
     low: float
     """Average below which nothing is marked."""
@@ -43,8 +52,24 @@ class Marking:
     weight: float
     """Of a sample in the average."""
 
+    def __post_init__(self) -> None:
+        expect_numbers(**vars(self))
+        expect_not_negative(low=self.low, high=self.high)
+        if not self.low < self.high:
+            raise refused("high", self.high, f"more than the lower threshold, {self.low:g}")
+        if not 0.0 < self.max_p <= 1.0:
+            raise refused("max_p", self.max_p, "a probability above 0 and at most 1")
+        if not 0.0 < self.weight < 1.0:
+            raise refused("weight", self.weight, "a number above 0 and below 1")
+
     def probability(self, average: float) -> float:
-        """The part of packets that bear a mark."""
+        """The part of packets that bear a mark.
+
+        Raises:
+            ArgumentError: for an average that is not a number.
+        """
+        if math.isnan(average):
+            raise refused("average", average, "a number")
         if average <= self.low:
             return 0.0
         if average > self.high:
@@ -53,14 +78,24 @@ class Marking:
         return 2.0 * base / (1.0 + base)
 
     def average_for(self, probability: float) -> float:
-        """The average at which so many are marked; beyond ``high`` where no average within the thresholds does."""
+        """The average at which so many are marked; beyond ``high`` where no average within the thresholds does.
+
+        Raises:
+            ArgumentError: for a probability outside 0 to 1.
+        """
+        _expect_probability(probability)
         base = probability / (2.0 - probability)
         return self.low + (self.high - self.low) * base / self.max_p
 
 
 @dataclass(frozen=True)
 class Network:
-    """One link and its users."""
+    """One link and its users.
+
+    Raises:
+        ArgumentError: for numbers that are not finite and above 0 (at least 0 for impulses' load and users), or users that are
+            not whole.
+    """
 
     capacity: float
     """Packets per second."""
@@ -78,6 +113,16 @@ class Network:
     g: float = 1.0
     window: float | None = None
     """w, in seconds: by default half the time in which a full buffer drains (§IV-B)."""
+
+    def __post_init__(self) -> None:
+        expect_numbers(**{name: value for name, value in vars(self).items() if value is not None or name != "window"})
+        expect_positive(capacity=self.capacity, buffer=self.buffer, round_trip=self.round_trip)
+        expect_positive(impulse=self.impulse, g=self.g)
+        expect_whole(users=self.users)
+        expect_whole(0, impulse_users=self.impulse_users)
+        expect_not_negative(impulse_load=self.impulse_load)
+        if self.window is not None:
+            expect_positive(window=self.window)
 
     @property
     def w(self) -> float:
@@ -114,12 +159,19 @@ class Margins:
         return self.phase > 0.0 and self.gain > 1.0
 
 
+@checked_call
 def needed(window: float, g: float = 1.0) -> float:
-    """The part of packets that holds a window at rest: ``W / 2 (1 - (1 - p)^(W / g)) = 1 / g``, and 1 where none does."""
+    """The part of packets that holds a window at rest: ``W / 2 (1 - (1 - p)^(W / g)) = 1 / g``, and 1 where none does.
+
+    Raises:
+        ArgumentError: for a window or a ``g`` that is not finite and above 0.
+    """
+    expect_positive(window=window, g=g)
     chance = 2.0 / (window * g)
     return 1.0 - (1.0 - chance) ** (g / window) if chance < 1.0 else 1.0
 
 
+@checked_call
 def rest(network: Network, rho: Marking) -> Rest:
     """Where load and marks agree: found by bisection, since more load means larger windows, which fewer marks hold."""
     low, high = 0.0, 1.0
@@ -140,6 +192,7 @@ def _window(network: Network, load: float) -> float:
     return rate * network.round_trip * network.g / network.users
 
 
+@checked_call
 def margins(network: Network, rho: Marking, at: Rest | None = None) -> Margins:
     """Of the linearised utilization loop at rest, from its response to frequencies.
 
@@ -177,6 +230,7 @@ def margins(network: Network, rho: Marking, at: Rest | None = None) -> Margins:
     return Margins(float(np.degrees(left[worst])), gain, float(left[worst] / crossover))
 
 
+@checked_call
 def limit_at_rest(acked: float, probability: float, increase: float = 1.0) -> float:
     """``T_c`` in packets where it rests, of a user who has ``acked`` packets acknowledged per round trip, a part of them with
     η marks: ``T / 2 (1 - (1 - p)^n) = a n (1 - p)``. Without marks nothing bounds it, and where every packet bears one it is 0.
@@ -187,11 +241,15 @@ def limit_at_rest(acked: float, probability: float, increase: float = 1.0) -> fl
     for name, value in (("acked", acked), ("increase", increase)):
         if not 0.0 < value < math.inf:
             raise refused(name, value, "a number above 0")
-    if not 0.0 <= probability <= 1.0:
-        raise refused("probability", probability, "0 to 1")
+    _expect_probability(probability)
     if probability in {0.0, 1.0}:
         return math.inf if probability == 0.0 else 0.0
     return 2.0 * increase * acked * (1.0 - probability) / -math.expm1(acked * math.log1p(-probability))
+
+
+def _expect_probability(probability: float) -> None:
+    if not 0.0 <= probability <= 1.0:
+        raise refused("probability", probability, "0 to 1")
 
 
 @dataclass(frozen=True)
@@ -214,6 +272,7 @@ class Course:
     """The router's average."""
 
 
+@checked_call
 def solve(
     network: Network,
     rho: Marking,
@@ -234,8 +293,15 @@ def solve(
         largest: packets, the largest window and limit.
         increase: packets by which an acknowledgement without an η echo raises the limit.
         duration: seconds.
+
+    Raises:
+        ArgumentError: for windows, an increase or a duration that are not finite and above 0, or so long a duration that its
+            course would not fit into memory.
     """
+    expect_positive(start=start, largest=largest, increase=increase, duration=duration)
     step = network.round_trip / 100
+    if duration / step > _MOST:
+        raise refused("duration", duration, f"at most {_MOST * step:.3g} s with this round trip")
     count = round(duration / step) + 1
     window, load, average, queue = (np.zeros(count) for _ in range(4))
     limit, etas, halving, cutting = (np.zeros(count) for _ in range(4))
@@ -274,9 +340,21 @@ def solve(
     return Course(times, window, load, average, queue, limit, etas)
 
 
+@checked_call
 def settling(times: Floats, values: Floats, span: float, part: float = 0.1) -> float:
     """The time from which a running mean over ``span`` seconds stays within ``part`` of the mean of the second half; infinite
-    where it does not until then."""
+    where it does not until then.
+
+    Raises:
+        ArgumentError: for fewer than two instants, values that are not as many or not finite, or a span or a part that is not
+            above 0.
+    """
+    times, values = row("times", times), row("values", values)
+    if times.size < 2 or not times[1] > times[0]:
+        raise ArgumentError("times: fewer than two that rise are not allowed; expected the instants of the values")
+    if values.size != times.size:
+        raise ArgumentError(f"values: {values.size} are given; expected {times.size}, one per instant")
+    expect_positive(span=span, part=part)
     width = max(round(span / float(times[1] - times[0])), 1)
     running = np.convolve(values, np.ones(width) / width, "valid")
     late = float(values[values.size // 2 :].mean())
@@ -287,9 +365,17 @@ def settling(times: Floats, values: Floats, span: float, part: float = 0.1) -> f
     return float(times[last + width // 2]) if last < running.size // 2 else math.inf
 
 
+@checked_call
 def burstiness(limit: float, network: Network, load: float) -> tuple[float, float]:
     """The mean η of busy periods, and how many samples of it a packet gives, where users with impulses let ``limit`` packets
-    go at once among Poisson arrivals of all others. By simulation of the waiting times, with random numbers of its own."""
+    go at once among Poisson arrivals of all others. By simulation of the waiting times, with random numbers of its own.
+
+    Raises:
+        ArgumentError: for a limit that is not finite and above 0, or a load outside 0 to 1.
+    """
+    expect_positive(limit=limit)
+    if not 0.0 <= load <= 1.0:
+        raise refused("load", load, "a part of the link's rate, 0 to 1")
     part = min(network.impulse_load / network.capacity, 0.9 * load)
     # η changes little between limits a tenth apart.
     near = math.exp(round(math.log(max(limit, 1.0)) * 10.0) / 10.0)

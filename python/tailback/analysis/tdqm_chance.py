@@ -44,6 +44,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from tailback.analysis.tdqm import Marking, Network, Rest, margins
+from tailback.calls import checked_call
+from tailback.errors import refused
 
 Floats = NDArray[np.float64]
 
@@ -76,6 +78,7 @@ WEIGHTS = np.geomspace(0.05, 0.95, 16)
 """Of a sample in the average: chance moves an average of small weight least, and a large one follows the load soonest."""
 
 
+@checked_call
 def rest(network: Network, rho: Marking) -> Rest:
     """The means of windows, of marks and of what the link carries."""
     least, most = math.log(network.users), math.log(_largest(network))
@@ -144,8 +147,15 @@ def _crossing(users: int, step: float) -> Floats:
     return np.asarray(np.clip(falls - edges[:, None], 0.0, step).mean(axis=1), dtype=np.float64)
 
 
+@checked_call
 def max_p_for(network: Network, rho: Marking, target: float) -> float:
-    """The probability at the upper threshold with which the link carries ``target``: the nearest to it where none does."""
+    """The probability at the upper threshold with which the link carries ``target``: the nearest to it where none does.
+
+    Raises:
+        ArgumentError: for a target that is not above 0 and at most 1.
+    """
+    if not 0.0 < target <= 1.0:
+        raise refused("target", target, "a part of the link's rate, above 0 and at most 1")
     low, high = math.log(RAREST), 0.0
     for _ in range(32):
         middle = 0.5 * (low + high)
@@ -156,12 +166,18 @@ def max_p_for(network: Network, rho: Marking, target: float) -> float:
     return math.exp(high)
 
 
+@checked_call
 def tuned(network: Network, target: float) -> Marking:
     """Marks with which the link carries ``target``, in a loop that is far from oscillating; the calmest where none is.
 
     The thresholds are as near to the target as that allows: the lower is at most as far below it as the upper, 1, is above.
     Of weights, the smallest that is calm enough is taken, which chance moves least.
+
+    Raises:
+        ArgumentError: for a target that is not above a half and below 1.
     """
+    if not 0.5 < target < 1.0:
+        raise refused("target", target, "a part of the link's rate, above 0.5 and below 1")
     top = min(2.0 * target - 1.0, HIGHEST)
     ranked = []
     for low in (top, *np.arange(math.ceil(top / SPACING) - 1, -1, -1) * SPACING):

@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
 
+from tailback.analysis.arguments import expect_positive, positive_row, routes_over, row
+from tailback.calls import checked_call
 from tailback.errors import ArgumentError
 
 Floats = NDArray[np.float64]
@@ -33,6 +35,10 @@ Floats = NDArray[np.float64]
 MOST_STEPS = 300
 ACCURACY = 1e-11
 """Of the solver: what links have left may differ from what the conditions ask by this part of a mean link's capacity."""
+
+
+SOLVED = 1e-6
+"""A residual that the solver always meets, by far, where the numbers of a computer allow a solution."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Allocation:
     """Newton steps taken."""
 
 
+@checked_call
 def alpha_fair(
     routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None, alpha: float = 1.0
 ) -> Allocation:
@@ -62,30 +69,51 @@ def alpha_fair(
         alpha: above 0.
 
     Raises:
-        ValueError: where that makes no programme.
+        ArgumentError: where that makes no programme, or one whose rates or prices are too far apart for a computer's numbers,
+            as with an alpha of hundreds (:func:`max_min` is its limit).
     """
     problem = _problem(routes, capacities, weights)
     incidence, limits, shares = problem
-    if not 0.0 < alpha < np.inf:
-        raise ArgumentError(f"alpha: {alpha} is not allowed; expected a number above 0")
+    expect_positive(alpha=alpha)
     # Units of one for the solver: capacities around 1, weights around 1.
     unit, weight = float(np.exp(np.log(limits).mean())), float(np.exp(np.log(shares).mean()))
-    prices, steps = _dual(incidence, limits / unit, shares / weight, alpha)
-    rates = _demand(incidence.T @ prices, shares / weight, alpha) * unit
-    prices = prices * weight * unit**-alpha
-    return Allocation(rates, prices, _residual(problem, alpha, rates, prices), steps)
+    try:
+        with np.errstate(all="ignore"):
+            prices, steps = _dual(incidence, limits / unit, shares / weight, alpha)
+            rates = _demand(incidence.T @ prices, shares / weight, alpha) * unit
+            prices = prices * weight * unit**-alpha
+            residual = _residual(problem, alpha, rates, prices)
+            held = residual < SOLVED and _unbound(problem, rates) < SOLVED
+    except (LinAlgError, OverflowError):
+        held = False
+    if not held:
+        raise ArgumentError(
+            f"alpha: {alpha} is not allowed with these capacities and weights, as rates or prices would be too far apart for a "
+            "computer's numbers; expected an alpha nearer to 1, or capacities and weights nearer to each other"
+        )
+    return Allocation(rates, prices, residual, steps)
 
 
+@checked_call
 def proportional(
     routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None
 ) -> Allocation:
-    """The weighted proportionally fair rates: :func:`alpha_fair` with alpha 1."""
+    """The weighted proportionally fair rates: :func:`alpha_fair` with alpha 1.
+
+    Raises:
+        ArgumentError: as :func:`alpha_fair`.
+    """
     return alpha_fair(routes, capacities, weights, 1.0)
 
 
+@checked_call
 def max_min(routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     """The weighted max-min fair rates: no flow's rate over its weight can grow but at the cost of one that has less
-    (Bertsekas and Gallager 1992, §6.5.2, progressive filling)."""
+    (Bertsekas and Gallager 1992, §6.5.2, progressive filling).
+
+    Raises:
+        ArgumentError: where a route names no link, or capacities or weights are not above 0 and finite.
+    """
     incidence, limits, shares = _problem(routes, capacities, weights)
     rates = np.zeros(shares.size)
     growing = np.ones(shares.size, dtype=bool)
@@ -102,6 +130,7 @@ def max_min(routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: Arr
     return rates
 
 
+@checked_call
 def kkt_residual(
     routes: Sequence[Sequence[int]],
     capacities: ArrayLike,
@@ -113,9 +142,18 @@ def kkt_residual(
 ) -> float:
     """The largest violation of the conditions of optimality (Proposition 2), each relative to its own scale: marginal
     utility equals the route's price; no link is overfull; a link that is not full has no price; no price is negative.
+
+    Raises:
+        ArgumentError: where that makes no programme, rates are not above 0, or there are not as many rates as routes and prices
+            as links.
     """
     problem = _problem(routes, capacities, weights)
-    return _residual(problem, alpha, np.asarray(rates, dtype=float), np.asarray(prices, dtype=float))
+    expect_positive(alpha=alpha)
+    found, costs = positive_row("rates", rates), row("prices", prices)
+    for name, values, wanted in (("rates", found, problem.shares.size), ("prices", costs, problem.limits.size)):
+        if values.size != wanted:
+            raise ArgumentError(f"{name}: {values.size} are given; expected {wanted}")
+    return _residual(problem, alpha, found, costs)
 
 
 def _residual(problem: _Problem, alpha: float, x: Floats, p: Floats) -> float:
@@ -136,6 +174,15 @@ def _residual(problem: _Problem, alpha: float, x: Floats, p: Floats) -> float:
     return float(max(parts))
 
 
+def _unbound(problem: _Problem, rates: Floats) -> float:
+    """The largest part of their capacities that all links of some route have left: none at the optimum, as all want more. Prices
+    that are small beside others do not show it in the residual."""
+    slack = 1.0 - (problem.incidence @ rates) / problem.limits
+    passed = problem.incidence.tocsc()
+    return float(np.minimum.reduceat(slack[passed.indices], passed.indptr[:-1]).max())
+
+
+@checked_call
 def oracle(
     routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None, alpha: float = 1.0
 ) -> Allocation:
@@ -143,11 +190,12 @@ def oracle(
 
     Raises:
         ModuleNotFoundError: without the extra ``oracle``.
-        ValueError: where that makes no programme.
+        ArgumentError: where that makes no programme.
     """
     # Imported so, it is the same to the type checker whether it is installed or not.
     cvxpy: Any = import_module("cvxpy")
     programme = _problem(routes, capacities, weights)
+    expect_positive(alpha=alpha)
     incidence, limits, shares = programme
     unit, weight = float(np.exp(np.log(limits).mean())), float(shares.mean())
     x = cvxpy.Variable(shares.size, pos=True)
@@ -171,27 +219,14 @@ class _Problem(NamedTuple):
 
 def _problem(routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None) -> _Problem:
     """The programme's numbers, checked."""
-    limits = np.atleast_1d(np.asarray(capacities, dtype=float))
-    shares = np.ones(len(routes)) if weights is None else np.atleast_1d(np.asarray(weights, dtype=float))
-    if not routes:
-        raise ArgumentError("routes: none is given; expected at least one")
-    if shares.size != len(routes):
-        raise ArgumentError(f"weights: {shares.size} are given; expected {len(routes)}, one per route")
-    for name, values in (("capacities", limits), ("weights", shares)):
-        if values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-            raise ArgumentError(f"{name}: {values} is not allowed; expected finite numbers above 0")
-    lengths = np.fromiter(map(len, routes), dtype=np.intp, count=len(routes))
-    if not lengths.all():
-        flow = int(np.argmin(lengths))
-        raise ArgumentError(f"routes[{flow}]: no link bounds this flow's rate; expected at least one")
-    links = np.fromiter(chain.from_iterable(routes), dtype=np.intp, count=int(lengths.sum()))
+    limits = positive_row("capacities", capacities)
+    found = routes_over(limits.size, routes)
+    shares = np.ones(len(found)) if weights is None else positive_row("weights", weights)
+    if shares.size != len(found):
+        raise ArgumentError(f"weights: {shares.size} are given; expected {len(found)}, one per route")
+    lengths = np.fromiter(map(len, found), dtype=np.intp, count=len(found))
+    links = np.fromiter(chain.from_iterable(found), dtype=np.intp, count=int(lengths.sum()))
     flows = np.repeat(np.arange(lengths.size), lengths)
-    wrong = (links < 0) | (links >= limits.size)
-    if wrong.any():
-        flow = int(flows[np.argmax(wrong)])
-        raise ArgumentError(
-            f"routes[{flow}]: {list(routes[flow])} is not allowed; expected links 0 to {limits.size - 1}"
-        )
     passes = csr_array((np.ones(links.size), (links, flows)), shape=(limits.size, lengths.size))
     # A link that a route names twice is one constraint.
     passes.data[:] = 1.0

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from tailback import _core
 from tailback.analysis.utility import Floats, alpha_fair, max_min
-from tailback.errors import PredictionError
+from tailback.errors import ArgumentError, PredictionError
 from tailback.results.units import UNITS
 
 if TYPE_CHECKING:
@@ -188,12 +188,13 @@ def _solve(programme: _Programme, weights: Floats, fairness: Fairness) -> tuple[
         raise PredictionError(f"fairness: {fairness} is not allowed; expected {_FAIRNESS}") from None
     if not 0.0 < alpha < np.inf:
         raise PredictionError(f"fairness: {alpha:g} is not allowed; expected an alpha above 0")
-    with np.errstate(all="ignore"):  # Powers of so great an alpha are no numbers of a computer's: that is told below.
+    try:
         solved = alpha_fair(programme.routes, programme.capacities, weights, alpha)
-    if not (np.isfinite(solved.rates).all() and np.isfinite(solved.kkt_residual)):
+    except ArgumentError:  # Powers of so great an alpha are no numbers of a computer's.
         raise PredictionError(
-            f"fairness: {alpha:g} is not allowed; expected a smaller alpha, or max-min, which it comes to"
-        )
+            f"fairness: {alpha:g} is not allowed; expected a smaller alpha, or max-min, which it comes to, or weights nearer "
+            "to each other"
+        ) from None
     return solved.rates, solved.prices, solved.kkt_residual
 
 

@@ -12,7 +12,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tailback.analysis.arguments import expect_whole
 from tailback.analysis.lrd.estimate import Floats
+from tailback.analysis.lrd.fractional_noise import MOST
 from tailback.calls import checked_call
 from tailback.errors import refused
 
@@ -54,6 +56,7 @@ def on_off(
         ArgumentError: for an alpha outside 1 to 2 (or its ends), or other values not above zero.
     """
     _check(alpha, samples, sources=sources, mean_on=mean_on, mean_off=mean_off)
+    expect_whole(sources=sources)
     volume = np.zeros(samples + 1)
     for _ in range(sources):
         begins, ends = _periods(alpha, samples, rng, mean_on, mean_off)
@@ -72,6 +75,10 @@ def m_g_infinity(
         ArgumentError: for an alpha outside 1 to 2 (or its ends), or other values not above zero.
     """
     _check(alpha, samples, arrivals=arrivals, mean=mean)
+    if arrivals * (mean + samples) > MOST:
+        raise refused(
+            "arrivals", arrivals, f"at most {MOST / (mean + samples):.3g} per bin here: {MOST} sessions in all"
+        )
     volume = np.zeros(samples + 1)
     present = rng.poisson(arrivals * mean)
     _add(volume, np.zeros(present), _rest(alpha, mean, present, rng))
@@ -131,8 +138,9 @@ def _filled(volume: Floats, samples: int) -> Floats:
 def _check(alpha: float, samples: int, **others: float) -> None:
     if not 1.0 < alpha < 2.0:
         raise refused("alpha", alpha, "above 1 and below 2")
-    if samples < 1:
-        raise refused("samples", samples, "at least 1")
+    expect_whole(samples=samples)
+    if samples > MOST:
+        raise refused("samples", samples, f"a whole number from 1 to {MOST}")
     for name, value in others.items():
         if not 0.0 < value < math.inf:
             raise refused(name, value, "more than zero, and finite")

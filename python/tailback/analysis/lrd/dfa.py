@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.analysis.arguments import expect_whole
 from tailback.analysis.lrd.estimate import (
     Estimate,
     Floats,
@@ -45,8 +46,7 @@ def dfa(
     """
     if not 1 <= order <= 3:
         raise refused("order", order, "1 to 3")
-    if shortest < 1:
-        raise refused("shortest", shortest, "1 sample or more")
+    expect_whole(shortest=shortest)
     values = checked(series)
     widest = values.size // 10 if longest is None else longest
     lengths = scales(max(shortest, 2 * order + 4), widest, values.size, per_octave=2)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailback.analysis.arguments import expect_whole
 from tailback.analysis.confidence import Interval
 from tailback.errors import ArgumentError
 
@@ -18,6 +19,8 @@ Floats = NDArray[np.float64]
 
 LEAST = 256
 """Samples: below this no estimator says anything."""
+_LARGEST = 1e120
+"""A sample: squares of sums of so many as fit into memory, and what is left of squares of small differences, are numbers."""
 _FEWEST = 10
 """Samples of a block in the noise of :func:`spread`: in shorter ones H does not show."""
 _SIMULATED = 1 << 15
@@ -65,21 +68,29 @@ def checked(series: ArrayLike, least: int = LEAST) -> Floats:
     """A series fit for estimation.
 
     Raises:
-        ArgumentError: for one with fewer than ``least`` samples, samples that are no finite numbers, or all the same.
+        ArgumentError: for one with fewer than ``least`` samples, samples that are no finite numbers, or all the same, or so large
+            or so near to each other that their squares would overflow or vanish.
     """
     try:
+        if np.iscomplexobj(series):
+            raise TypeError
         values = np.ascontiguousarray(series, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ArgumentError("series: expected numbers") from error
+        raise ArgumentError("series: others than numbers are not allowed; expected numbers") from error
     if values.ndim != 1:
         raise ArgumentError(f"series: {values.ndim} dimensions are not allowed; expected one")
     if values.size < least:
         raise ArgumentError(f"series: {values.size} samples are not allowed; expected at least {least}")
     low, high = float(values.min()), float(values.max())
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise ArgumentError("series: expected finite numbers, found others among them")
+        raise ArgumentError("series: numbers that are not finite are not allowed; expected finite numbers")
     if low == high:
         raise ArgumentError(f"series: every sample is {low:g}; expected some that differ")
+    if max(-low, high) > _LARGEST or high - low < 1.0 / _LARGEST:
+        raise ArgumentError(
+            f"series: samples from {low:g} to {high:g} are not allowed; expected {_LARGEST:g} at most, and {1.0 / _LARGEST:g} "
+            "apart or more: in another unit"
+        )
     return values
 
 
@@ -87,7 +98,7 @@ def scales(shortest: int, longest: int, samples: int, per_octave: int = 3) -> ND
     """Whole block lengths from ``shortest`` to ``longest``, evenly spread over logarithms, in a series of so many samples.
 
     Raises:
-        ArgumentError: where fewer than three fit, or the longest has no two blocks.
+        ArgumentError: where fewer than three fit, the longest has no two blocks, or a length is not whole.
     """
     if longest > samples // 2:
         raise ArgumentError(f"longest: {longest} samples are not allowed; expected half of the {samples} at most")
@@ -95,6 +106,7 @@ def scales(shortest: int, longest: int, samples: int, per_octave: int = 3) -> ND
         raise ArgumentError(
             f"scales: from {shortest} to {longest} samples are not allowed; expected two octaves or more"
         )
+    expect_whole(shortest=shortest, longest=longest)
     count = math.floor(per_octave * math.log2(longest / shortest)) + 1
     return np.unique(np.round(shortest * 2.0 ** (np.arange(count) / per_octave)).astype(np.int64))
 

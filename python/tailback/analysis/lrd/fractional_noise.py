@@ -10,9 +10,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from tailback.analysis.arguments import expect_whole
 from tailback.analysis.lrd.estimate import Floats
 from tailback.calls import checked_call
 from tailback.errors import refused
+
+MOST = 1 << 28
+"""Samples of a series that is made: more do not fit into the memory of most machines."""
 
 
 @checked_call
@@ -21,12 +25,9 @@ def autocovariance(hurst: float, lags: int) -> Floats:
     (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and van Ness 1968).
 
     Raises:
-        ArgumentError: for an H outside 0 to 1, or no lags.
+        ArgumentError: for an H outside 0 to 1, or no lags, or more than 2^28.
     """
-    if not 0.0 < hurst < 1.0:
-        raise refused("hurst", hurst, "above 0 and below 1")
-    if lags < 1:
-        raise refused("lags", lags, "at least 1")
+    _check(hurst, lags=lags)
     k = np.arange(lags, dtype=np.float64)
     power = 2.0 * hurst
     return 0.5 * (np.abs(k + 1.0) ** power - 2.0 * k**power + np.abs(k - 1.0) ** power)
@@ -37,12 +38,9 @@ def fractional_noise(hurst: float, samples: int, rng: np.random.Generator) -> Fl
     """Fractional Gaussian noise of mean 0 and variance 1.
 
     Raises:
-        ArgumentError: for an H outside 0 to 1, or no samples.
+        ArgumentError: for an H outside 0 to 1, or no samples, or more than 2^28.
     """
-    if not 0.0 < hurst < 1.0:
-        raise refused("hurst", hurst, "above 0 and below 1")
-    if samples < 1:
-        raise refused("samples", samples, "at least 1")
+    _check(hurst, samples=samples)
     half = 1 << (samples - 1).bit_length()  # A power of two transforms fastest.
     root = _root(hurst, half)
     # Independent complex normal numbers of variance 1 per part; the first and the last are real.
@@ -51,6 +49,15 @@ def fractional_noise(hurst: float, samples: int, rng: np.random.Generator) -> Fl
     spectrum[0], spectrum[half] = np.sqrt(2.0) * spectrum[0].real, np.sqrt(2.0) * spectrum[half].real
     made: Floats = np.fft.irfft(spectrum, 2 * half)[:samples]
     return made
+
+
+def _check(hurst: float, **counts: int) -> None:
+    if not 0.0 < hurst < 1.0:
+        raise refused("hurst", hurst, "above 0 and below 1")
+    expect_whole(**counts)
+    for name, count in counts.items():
+        if count > MOST:
+            raise refused(name, count, f"a whole number from 1 to {MOST}")
 
 
 @lru_cache(maxsize=8)

@@ -35,7 +35,10 @@ def edges(volumes: Floats, quantiser: Quantiser = "sigma", levels: int = LEVELS)
         raise ArgumentError("volumes: none are not allowed; expected one or more")
     if quantiser == "equal":
         return np.array(np.quantile(volumes, np.arange(1, levels) / levels).tolist())
-    return bands(float(volumes.mean()), float(volumes.std()), levels)
+    # In a power of two near the largest: squares neither overflow nor vanish, and no digit changes.
+    scale = int(np.frexp(np.abs(volumes).max())[1])
+    scaled = np.ldexp(volumes, -scale)
+    return np.ldexp(bands(float(scaled.mean()), float(scaled.std()), levels), scale)
 
 
 def bands(mean: float, deviation: float, levels: int = LEVELS) -> Floats:

@@ -54,6 +54,7 @@ def rescaled_range(
     if shortest < 2:
         raise refused("shortest", shortest, "2 samples or more, as one alone does not scatter")
     values = checked(series)
+    values = values - values.mean()  # A level far from zero would take digits from the sums.
     lengths = scales(shortest, values.size // 10 if longest is None else longest, values.size, per_octave=2)
     x, y = np.log(lengths.astype(np.float64)), _logs(values, lengths)
     slope, intercept = line(x, y)
@@ -80,8 +81,8 @@ def rescaled_range(
 
 
 def expected_white(lengths: ArrayLike) -> Floats:
-    """E[R/S] of Gaussian white noise per block length (Anis and Lloyd 1976, in the form of Peters 1994):
-    Γ((n-1)/2) / (√π Γ(n/2)) · Σ √((n-i)/i), i = 1 … n-1."""
+    """E[R/S] of Gaussian white noise per block length, exact (Anis and Lloyd 1976):
+    Γ((n-1)/2) / (√π Γ(n/2)) · Σ √((n-i)/i), i = 1 … n-1. Peters (1994) has (n - 1/2) / n of it, which is too small."""
     found = []
     for n in np.asarray(lengths, dtype=np.int64).tolist():
         i = np.arange(1, n, dtype=np.float64)
@@ -101,5 +102,5 @@ def _mean_ratio(values: Floats, length: int) -> float:
     deviation = np.sqrt(np.mean(centred * centred, axis=1))
     sums = np.cumsum(centred, axis=1)  # The last is zero, so that the range holds the start, as it should.
     ranges = sums.max(axis=1) - sums.min(axis=1)
-    varies = deviation > 1e-12 * np.abs(blocks).max()
+    varies = blocks.max(axis=1) > blocks.min(axis=1)
     return float(np.mean(ranges[varies] / deviation[varies])) if varies.any() else 1.0

@@ -23,7 +23,7 @@ from tailback.analysis.lrd.trace import Trace
 from tailback.analysis.lrd.variance_time import variance_time
 from tailback.analysis.lrd.wavelet import wavelet
 from tailback.calls import checked_call
-from tailback.errors import ArgumentError, refused
+from tailback.errors import ArgumentError, refused, unknown
 
 _FIT = 0.05
 """The probability from which a line of the wavelets fits; octaves below are left out (Veitch, Abry and Taqqu 2003)."""
@@ -52,9 +52,12 @@ class Study:
         """An estimate by its name.
 
         Raises:
-            StopIteration: where there is none of this name.
+            NotFoundError: where there is none of this name.
         """
-        return next(each for each in self.estimates if each.method == method)
+        found = {each.method: each for each in self.estimates}
+        if method not in found:
+            raise unknown("estimate", method, found)
+        return found[method]
 
     @property
     def table(self) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from tailback.analysis.arguments import expect_positive
+from tailback.analysis.arguments import expect_positive, row
 from tailback.analysis.confidence import mean_interval
 from tailback.analysis.lrd.estimate import checked
 from tailback.analysis.lrd.levels import LEVELS, Quantiser
@@ -43,7 +43,7 @@ def by_time_scale(
         phases: at how many starts, evenly spread over a block.
 
     Raises:
-        ArgumentError: for a series that is too short for any of them.
+        ArgumentError: for no times, or a series that is too short for any of them.
     """
     values = checked(series, 16)
     expect_positive(bin=bin)
@@ -52,8 +52,10 @@ def by_time_scale(
     if times is None:
         times = default_times(values.size, bin)
     rows = []
-    for time in times:
+    for time in row("times", times).tolist():
         width = whole(time, bin, "times")
+        if 18 * width > values.size:
+            raise refused("times", time, f"at most {values.size // 18 * bin:g} s here, so that 8 pairs of blocks fit")
         found = [
             predict(values, bin, time, quantiser=quantiser, levels=levels, offset=2 * width * phase // phases * bin)
             for phase in range(min(phases, 2 * width))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tailback.analysis.arguments import expect_numbers, expect_positive, row
 from tailback.analysis.lrd.estimate import Floats
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError, NotFoundError, StorageError, one_of, refused
@@ -24,7 +25,11 @@ _MOST_BINS = 200_000_000
 
 @dataclass(frozen=True)
 class Trace:
-    """A series of volumes."""
+    """A series of volumes.
+
+    Raises:
+        ArgumentError: for values that are no numbers in one row, or bins without a length.
+    """
 
     name: str
     values: Floats
@@ -33,6 +38,11 @@ class Trace:
     """Seconds."""
     unit: str = "B"
     """Of the volumes."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", row("values", self.values))
+        expect_numbers(bin=self.bin)
+        expect_positive(bin=self.bin)
 
     @property
     def duration(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincc, psi, zeta
 
+from tailback.analysis.arguments import expect_whole
 from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
@@ -43,8 +44,8 @@ def wavelet(
     if not 0.0 <= fit < 1.0:
         raise refused("fit", fit, "a probability from 0 up to below 1")
     for name, samples in [("shortest", shortest), ("longest", longest)]:
-        if samples is not None and samples < 1:
-            raise refused(name, samples, "1 sample or more")
+        if samples is not None:
+            expect_whole(**{name: samples})
     energies, counts = details(checked(series), moments)
     octaves = np.arange(1, energies.size + 1, dtype=np.float64)
     # Eq. 2.9 of 1999: the logarithm of a mean of n squares falls short of that of its expectation by g(n).
