@@ -1,9 +1,15 @@
 """The validation's reference and its verdicts, on made-up measurements. No simulation runs here."""
 
+import sys
+
 import pytest
 
+from tailback import validation
+from tailback.errors import ArgumentError
+from tailback.pool import Pool
 from tailback.validation import differences, judge, reference, settings, table
 from tailback.validation.judge import Verdict
+from tailback.validation.measure import Job
 from tailback.validation.reference import Row
 
 BY_NAME = {row.name: row for row in reference.rows()}
@@ -96,3 +102,40 @@ def test_differences_beyond_the_rows_are_told_with_options_that_the_script_takes
         assert set(options) <= set(reference.OPTIONS)
         assert options["proto"] in {"newreno", "sack", "vegas"}
         assert one.reason in table.markdown([])
+
+
+def test_as_many_runs_are_made_as_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[str, int]] = []
+
+    def run(job: Job) -> dict[str, float]:
+        made.append((job.row.name, job.seed))
+        return {name: values[0] + job.seed for name, values in exact(job.row).items()}
+
+    monkeypatch.setattr(sys.modules[validation.validate.__module__], "measure", run)
+    with Pool(1) as pool:
+        found = validation.validate(pool, lambda row: row is JITTER, 3)
+    assert made == [(JITTER.name, 1), (JITTER.name, 2), (JITTER.name, 3)]
+    assert validation.run_count(lambda row: row is JITTER, 3) == 3
+    assert validation.run_count(lambda row: row is JITTER) == JITTER.seeds
+    assert validation.run_count() == sum(row.seeds for row in reference.rows())
+    assert validation.run_count(lambda _: False) == 0
+    for item in found:
+        assert isinstance(item, validation.Comparison)
+        # The mean of seeds 1, 2 and 3 beyond the reference.
+        assert item.difference == pytest.approx(2.0)
+        assert item.measured is not None
+        assert item.measured.deviation == pytest.approx(1.0)
+        assert item.verdict is (Verdict.AGREES if item.allowed >= 2.0 else Verdict.DIFFERS)
+    assert {item.verdict for item in found} == set(Verdict) - {Verdict.NOT_COMPARED}
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1.5])
+def test_no_seeds_are_no_validation(seeds: int) -> None:
+    with pytest.raises(ArgumentError, match=r"^seeds: .* is not allowed; expected a whole number of at least 1"):
+        validation.run_count(seeds=seeds)
+
+
+def test_a_row_that_cannot_be_run_has_no_difference() -> None:
+    for item in judge.left_out(JITTER, "no such scheme"):
+        assert item.difference is None
+        assert (item.verdict, item.reason) == (Verdict.NOT_COMPARED, "no such scheme")

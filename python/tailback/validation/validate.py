@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 
 from tailback import _core
+from tailback.analysis.arguments import expect_whole
 from tailback.pool import Pool
 from tailback.validation.differences import reasons
 from tailback.validation.judge import Comparison, compare, left_out
@@ -47,6 +48,9 @@ def validate(
 
     Returns:
         One comparison per figure, in the reference's order.
+
+    Raises:
+        ArgumentError: for what is no whole number of seeds.
     """
     chosen = [(row, obstacle(row)) for row in rows() if only(row)]
     jobs = list(_jobs((row for row, why in chosen if not why), seeds))
@@ -63,11 +67,17 @@ def validate(
 
 
 def run_count(only: Callable[[Row], bool] = every, seeds: int | None = None) -> int:
-    """How many simulations ``validate`` makes, for a progress bar."""
+    """How many simulations ``validate`` makes, for a progress bar.
+
+    Raises:
+        ArgumentError: for what is no whole number of seeds.
+    """
     return len(list(_jobs((row for row in rows() if only(row) and not obstacle(row)), seeds)))
 
 
 def _jobs(chosen: Iterable[Row], seeds: int | None) -> Iterable[Job]:
+    if seeds is not None:
+        expect_whole(seeds=seeds)
     for row in chosen:
         for seed in range(1, (seeds or row.seeds) + 1):
             yield Job(row, seed)
