@@ -11,6 +11,7 @@ import pytest
 
 from tailback import analysis
 from tailback.analysis import confidence, fluid, lrd, tdqm, tdqm_chance, utility
+from tailback.analysis.lrd import trace
 from tailback.errors import ArgumentError, NotFoundError
 
 NAN, INF = math.nan, math.inf
@@ -138,6 +139,10 @@ WRONG: list[tuple[str, Call]] = [
     ("rng", lambda: lrd.fractional_noise(0.8, 5, None)),  # type: ignore[arg-type]
     ("arrivals", lambda: lrd.m_g_infinity(1.5, 100, np.random.default_rng(1), arrivals=1e300)),
     ("sources", lambda: lrd.on_off(1.5, 100, np.random.default_rng(1), sources=1.5)),  # type: ignore[arg-type]
+    *[("counts", lambda given=given: lrd.Table(given)) for given in ([[1, 2]], [[-1, 2], [3, 4]], [[0.5]], [], 1, "a")],
+    *[("x", lambda given=given: lrd.local_whittle(NOISE).fitted(given)) for given in (0.0, [-1.0, 1.0], NAN, "a")],
+    ("path", lambda: lrd.read_trace(None)),  # type: ignore[arg-type]
+    ("a.pcap", lambda: trace.binned(np.array([3.0, 3.0]), np.ones(2), 0.01, "a.pcap")),
     ("values", lambda: lrd.Trace("a", "a", 0.1)),  # type: ignore[arg-type]
     ("trace", lambda: lrd.study(None)),  # type: ignore[arg-type]
 ]

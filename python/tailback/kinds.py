@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import numbers
 from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import Any, Final
 
 
@@ -58,6 +59,7 @@ _KINDS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "float": (_is_number, "a number"),
     "int": (_is_whole, "a whole number"),
     "str": (lambda value: isinstance(value, str), "a text"),
+    "Path": (lambda value: isinstance(value, PathLike), "a path"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
     "None": (lambda value: value is None, "None"),
     "np.random.Generator": (_is_a("Generator"), "a generator of random numbers, such as numpy.random.default_rng(1)"),

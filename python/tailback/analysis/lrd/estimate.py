@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.analysis.arguments import expect_whole
+from tailback.analysis.arguments import expect_whole, positive_row
 from tailback.analysis.confidence import Interval
 from tailback.errors import ArgumentError
 
@@ -60,8 +60,12 @@ class Estimate:
         return Interval(self.hurst, self.half_width, 0.95, int(self.used.sum()))
 
     def fitted(self, x: ArrayLike) -> Floats:
-        """The line."""
-        return np.exp(self.intercept + self.slope * np.log(np.asarray(x, dtype=np.float64)))
+        """The line.
+
+        Raises:
+            ArgumentError: for what is not above zero, and finite.
+        """
+        return np.exp(self.intercept + self.slope * np.log(positive_row("x", x)))
 
 
 def checked(series: ArrayLike, least: int = LEAST) -> Floats:

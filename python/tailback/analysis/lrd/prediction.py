@@ -23,9 +23,22 @@ How = Literal["off-line", "on-line"]
 
 @dataclass(frozen=True)
 class Table:
-    """How often each level was followed by each other: counts with a row per L1 and a column per L2, both from 1."""
+    """How often each level was followed by each other: counts with a row per L1 and a column per L2, both from 1.
+
+    Raises:
+        ArgumentError: for counts that are not whole, are negative, or have not as many rows as columns.
+    """
 
     counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.counts)
+        if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
+            shape = " by ".join(map(str, given.shape)) or "one"
+            raise ArgumentError(f"counts: {shape} are not allowed; expected as many rows as columns")
+        if given.dtype.kind not in "iu" or given.min() < 0:
+            raise ArgumentError("counts: negative or broken numbers are not allowed; expected whole numbers of at least 0")
+        object.__setattr__(self, "counts", given)
 
     @property
     def levels(self) -> int:

@@ -98,10 +98,12 @@ def binned(times: Floats, volumes: Floats, bin: float, name: str) -> Trace:
     """Volumes at times in seconds, summed per bin; the last bin, which is not full, is left out.
 
     Raises:
-        ArgumentError: for fewer than two bins, or so many that they would take all memory.
+        ArgumentError: where all times are the same, or for fewer than two bins, or so many that they would take all memory.
     """
     at = times - times.min()
     span = float(at.max())
+    if not span > 0.0:
+        raise ArgumentError(f"{name}: all volumes at one time are not allowed; expected times that differ")
     count = int(span / bin)
     if count < 2 or count > _MOST_BINS:
         raise ArgumentError(
