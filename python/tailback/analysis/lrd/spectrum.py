@@ -70,7 +70,8 @@ def log_periodogram(series: ArrayLike | Spectrum) -> Estimate:
 @checked_call
 def local_whittle(series: ArrayLike | Spectrum) -> Estimate:
     """H by maximum of the local Whittle likelihood (Künsch 1987; Robinson 1995b): the least value over H of
-    log(mean(I λ^(2H-1))) - (2H - 1) mean(log λ). Its standard error is 1 / (2 √m), the least of those here.
+    log(mean(I λ^(2H-1))) - (2H - 1) mean(log λ). Its standard error is 1 / (2 √Σ (log λ - mean log λ)²), by the expected
+    curvature there, the least of those here. It comes to 1 / (2 √m) as m grows, which is a tenth too little in 500 samples.
 
     Raises:
         ArgumentError: for a series that is too short, constant or not finite.
@@ -87,7 +88,8 @@ def local_whittle(series: ArrayLike | Spectrum) -> Estimate:
     hurst = float(minimize_scalar(contrast, bounds=(-0.5, 2.0), method="bounded", options={"xatol": 1e-7}).x)
     slope = 1.0 - 2.0 * hurst
     level = float(np.log(np.mean(found.power * np.exp(-slope * logs))))
-    return _estimate("local Whittle", hurst, 1.96 * 0.5 / np.sqrt(logs.size), found, slope=slope, intercept=level)
+    error = 0.5 / np.sqrt(np.sum(centred * centred))
+    return _estimate("local Whittle", hurst, 1.96 * error, found, slope=slope, intercept=level)
 
 
 def _estimate(
