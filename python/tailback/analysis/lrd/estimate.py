@@ -108,7 +108,8 @@ def scales(shortest: int, longest: int, samples: int, per_octave: int = 3) -> ND
         raise ArgumentError(f"longest: {longest} samples are not allowed; expected half of the {samples} at most")
     if shortest < 1 or longest < 4 * shortest:
         raise ArgumentError(
-            f"scales: from {shortest} to {longest} samples are not allowed; expected two octaves or more"
+            f"scales: from {shortest} to {longest} samples are not allowed; expected two octaves or more, by a longer series, or "
+            "another shortest or longest"
         )
     expect_whole(shortest=shortest, longest=longest)
     count = math.floor(per_octave * math.log2(longest / shortest)) + 1

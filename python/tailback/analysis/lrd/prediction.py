@@ -37,7 +37,9 @@ class Table:
             shape = " by ".join(map(str, given.shape)) or "one"
             raise ArgumentError(f"counts: {shape} are not allowed; expected as many rows as columns")
         if given.dtype.kind not in "iu" or given.min() < 0:
-            raise ArgumentError("counts: negative or broken numbers are not allowed; expected whole numbers of at least 0")
+            raise ArgumentError(
+                "counts: negative or broken numbers are not allowed; expected whole numbers of at least 0"
+            )
         object.__setattr__(self, "counts", given)
 
     @property
