@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 from tailback import analysis
 from tailback.analysis import fluid, lrd, tdqm, utility
+from tailback.papers.tdqm import definition
 
 ROUTES = [[0, 1], [0], [1]]
 """A parking lot: a long flow over both links, and one over each."""
@@ -74,6 +75,18 @@ def test_utilization_rests_where_marks_hold_windows(users: int, max_p: float, g:
     assert rho < 1.0
     assert found.utilization == pytest.approx(rho, rel=1e-9)
     assert found.window == pytest.approx(rho * link.capacity * link.round_trip * g / users, rel=1e-9)
+
+
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_burstiness_of_smooth_arrivals_is_that_of_the_definition(load: float) -> None:
+    arrivals = np.random.default_rng(77).exponential(1.0 / load, 60_000).cumsum()
+    periods = definition.busy_periods(arrivals.tolist(), 1.0)
+    samples = np.array([eta for _, eta in definition.burstiness(periods, 3.0)])
+    found, per_packet = tdqm.burstiness(1.0, tdqm.Network(5625.0, 240.0, 0.0822, 15), load)
+    # Four standard errors of the difference: the model has 20 000 packets of its own.
+    near = 4.0 * samples.std() * math.sqrt(1.0 / samples.size + 1.0 / (20_000 * per_packet))
+    assert found == pytest.approx(samples.mean(), abs=near)
+    assert per_packet == pytest.approx(samples.size / arrivals.size, rel=0.1)
 
 
 def test_a_limit_rests_where_it_grows_as_much_as_it_is_cut() -> None:
