@@ -54,6 +54,10 @@ pub struct RtoConfig {
     pub srtt_factor: f64,
     /// The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s.
     pub min: Span,
+    /// The time-out exceeds the smoothed round trip time by this at least; `"0 s"`, the default, for `k` variations alone (RFC 6298
+    /// §2.3, where the clock's granularity stands in its place). Linux has 200 ms here and no `min`: its `tcp_rto_min` bounds the
+    /// margin, and not the time-out as a whole. At most `max`.
+    pub margin_min: Span,
     /// The longest time-out, back-off included; default 60 s (RFC 6298 §2.5).
     pub max: Span,
     /// The time-out before any sample; default 1 s (RFC 6298 §2.1).
@@ -73,6 +77,7 @@ impl Default for RtoConfig {
             k: 4.0,
             srtt_factor: 1.0,
             min: Span::from_millis(200),
+            margin_min: Span::ZERO,
             max: Span::from_secs(60),
             initial: Span::from_secs(1),
             backoff: 2.0,
@@ -92,6 +97,8 @@ impl RtoConfig {
         checker.require((1.0..=100.0).contains(&factor), "srtt_factor", factor, "1 to 100");
         checker.require(!self.min.is_zero(), "min", self.min, "more than 0 s");
         checker.require(self.max >= self.min, "max", self.max, format_args!("at least min ({})", self.min));
+        let margin = self.margin_min;
+        checker.require(margin <= self.max, "margin_min", margin, format_args!("at most max ({})", self.max));
         checker.require(!self.initial.is_zero(), "initial", self.initial, "more than 0 s");
         checker.require((1.0..=100.0).contains(&self.backoff), "backoff", self.backoff, "1 to 100");
         checker.require(self.tick <= Span::from_secs(1), "tick", self.tick, "at most 1 s");

@@ -7,7 +7,7 @@ use pipe::stream::{ONE_WAY, config, events, transfer};
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
-use tailback_core::{AppInput, Bytes, CongestionEvent, Kind, Span, Time};
+use tailback_core::{AppInput, Bytes, Checker, CongestionEvent, Kind, Span, Time};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, RttSampling, Sender, StreamConfig};
 
@@ -26,6 +26,30 @@ fn the_timer_backs_off_and_starts_over() {
         assert_eq!(events(&test), expected);
         assert!(test.finished());
     }
+}
+
+/// Round trips of 100 ms that never vary, and a margin of 200 ms above them: the timer stands at 300 ms, and doubles.
+#[test]
+fn the_margin_above_the_round_trip_is_never_less_than_configured() {
+    let expiries = |margin_min| {
+        let rto = RtoConfig { margin_min, ..RtoConfig::default() };
+        let config = StreamConfig { rto, ..config(Reliability::Sack) };
+        let controller = Scripted { on_timeout: Some(1000), ..Scripted::window(1) };
+        let test = transfer(config, controller, 41).dropping(&[(40, 1), (40, 2)]).start();
+        let sent = test.run(Span::from_secs(60)).sent();
+        sent.into_iter().filter(|(_, number)| *number == 40).map(|(at, _)| at - 4000).collect::<Vec<_>>()
+    };
+    assert_eq!(expiries(Span::ZERO), [0, 200, 600], "the minimum, RFC 6298 §2.4");
+    assert_eq!(expiries(Span::from_millis(200)), [0, 300, 900], "as Linux");
+}
+
+#[test]
+fn a_margin_above_the_longest_timeout_is_refused() {
+    let rto = RtoConfig { margin_min: Span::from_secs(61), ..RtoConfig::default() };
+    let mut checker = Checker::default();
+    rto.check(&mut checker);
+    let said = checker.finish().expect_err("too long").iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(said, ["margin_min: 61 s is not allowed; expected at most max (60 s)"]);
 }
 
 #[test]

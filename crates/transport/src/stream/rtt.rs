@@ -100,7 +100,8 @@ impl RttEstimator {
         self.backoff = 1.0;
         let (smoothed, timeout) = if config.tick.is_zero() {
             self.update(real(latest), first, config);
-            (self.smoothed, config.srtt_factor * self.smoothed + config.k * self.variation)
+            let margin = (config.k * self.variation).max(real(config.margin_min));
+            (self.smoothed, config.srtt_factor * self.smoothed + margin)
         } else {
             self.update_ticks(now, sent, first, config)
         };
@@ -138,7 +139,8 @@ impl RttEstimator {
             let excess = error.abs() - self.variation.floor();
             self.variation = (self.variation + config.beta * excess).max(config.beta);
         }
-        let ticks = (config.srtt_factor * self.smoothed + config.k * self.variation).floor();
+        let margin = (config.k * self.variation).max(real(config.margin_min) / tick as f64);
+        let ticks = (config.srtt_factor * self.smoothed + margin).floor();
         (self.smoothed * tick as f64, ticks * tick as f64)
     }
 
@@ -216,6 +218,30 @@ mod tests {
         }
         rtt.sample(millis(30), millis(20), &config);
         assert_eq!(rtt.timeout(&config), Span::from_millis(200));
+    }
+
+    #[test]
+    fn the_margin_above_the_smoothed_round_trip_has_a_floor_of_its_own() {
+        let least = Span::from_millis(200);
+        let config = RtoConfig { margin_min: least, ..RtoConfig::default() };
+        let mut rtt = RttEstimator::new(&config, 0);
+        assert_eq!(rtt.timeout(&config), Span::from_secs(1), "before any sample");
+        rtt.sample(millis(100), millis(0), &config);
+        // SRTT = 100, 4 RTTVAR = 200.
+        assert_eq!(rtt.timeout(&config), Span::from_millis(300));
+        rtt.sample(millis(200), millis(100), &config);
+        // 4 RTTVAR = 150, which would make 250.
+        assert_eq!(rtt.timeout(&config), Span::from_millis(300));
+        rtt.back_off(&config);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(600));
+        rtt.sample(millis(500), millis(200), &config);
+        // SRTT = 125, RTTVAR = 3/4 · 37.5 + 1/4 · 200 = 78.125: more than the floor.
+        assert_eq!(rtt.timeout(&config), Span::from_micros(437_500));
+        let ticks = RtoConfig { tick: Span::from_millis(10), ..config };
+        let mut rtt = RttEstimator::new(&ticks, 0);
+        rtt.sample(millis(60), millis(0), &ticks);
+        // 6 ticks, and 12 of variation, of which the floor makes 20.
+        assert_eq!(rtt.timeout(&ticks), Span::from_millis(260));
     }
 
     #[test]
