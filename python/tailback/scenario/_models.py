@@ -2756,6 +2756,12 @@ class Rto(Part):
     min: Span = "200 ms"
     """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
 
+    margin_min: Span = "0 s"
+    """The time-out exceeds the smoothed round trip time by this at least; ``"0 s"``, the default, for ``k``
+    variations alone (RFC 6298 §2.3, where the clock's granularity stands in its place). Linux has 200 ms here and
+    no ``min``: its ``tcp_rto_min`` bounds the margin, and not the time-out as a whole. At most ``max``.
+    """
+
     max: Span = "60 s"
     """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
 
