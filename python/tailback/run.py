@@ -41,7 +41,10 @@ def run(
         PartError: where a custom part fails; what it raised is the cause.
         TailbackError: in a process that was forked from one that had made tables.
     """
-    result = run_text(scenario.to_json(), seed, progress, memory)
+    with scenario.as_made():
+        result = run_text(scenario.to_json(), seed, progress, memory)
+        if any(scenario.parts_named()):
+            _ = result.scenario  # Which it keeps, with the classes that names mean now.
     for warning in result.warnings:
         warnings.warn(warning, TailbackWarning, stacklevel=_to_the_caller())
     return result

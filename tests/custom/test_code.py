@@ -144,8 +144,8 @@ def test_a_class_typed_beside_a_script_is_what_was_typed_last(folder: Path, monk
 
 def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
     names = shipping.named_in(base.replace(scheme=Aimd.scheme(), queue=Fifo.queue()).to_dict())
-    assert names == {"aimd", "fifo"}
-    assert shipping.digest({"aimd"}) != ""
+    assert names == {("scheme", "aimd"), ("queue", "fifo")}
+    assert shipping.digest({("scheme", "aimd")}) != ""
     first = base.sweep(scheme=[Aimd.scheme()], seeds=1, cache=tmp_path, jobs=1)
     changed = type("Aimd", (Aimd,), {"__module__": __name__, "directive": lambda _: tb.Directive(window=5000.0)})
     again = base.sweep(scheme=[changed.scheme()], seeds=1, cache=tmp_path, jobs=1)  # type: ignore[attr-defined]  # The class is made at run time.

@@ -20,14 +20,14 @@ def use_files(files: Sequence[Path]) -> None:
     Raises:
         StorageError: where a file is not there.
         TailbackError: where it cannot be imported, or defines no part.
-        PartError: where two of the parts have the same name, of which a scenario would mean the last.
+        PartError: where two controllers, or two queues, have the same name, of which a scenario would mean the last.
     """
-    from tailback.custom.registry import name_of, register
+    from tailback.custom.registry import key_of, name_of, register
 
-    found: dict[str, tuple[Path, Any]] = {}
+    found: dict[Any, tuple[Path, Any]] = {}
     for file in files:
         for part in _parts_of(file):
-            other, known = found.setdefault(name_of(part), (file, part))
+            other, known = found.setdefault(key_of(part), (file, part))
             if known is not part:
                 raise PartError(
                     f"{file}: {part.__name__} is called {name_of(part)}, as {known.__name__} of {other} is; "
@@ -82,12 +82,11 @@ def scheme_of(text: str) -> Any:
     Raises:
         PartError: for a custom scheme that has settings without defaults; those need the table.
     """
-    from tailback.custom import Controller
-    from tailback.custom.registry import of_name, table
+    from tailback.custom.registry import scheme_of_name, table
     from tailback.scenario.fields import from_text
 
-    custom = of_name(text)
-    return table(custom, {}) if custom is not None and issubclass(custom, Controller) else from_text(text)
+    custom = scheme_of_name(text)
+    return table(custom, {}) if custom is not None else from_text(text)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import Any
 
 from tailback.custom.registry import Part
 
@@ -58,7 +59,17 @@ def digest_of(part: Part) -> str:
 def _is_settled(made: type, modules: Mapping[str, str]) -> bool:
     if made.__module__ not in modules:
         return True  # The library's.
-    return bool(modules[made.__module__]) and "<locals>" not in made.__qualname__ and _is_from_its_file(made)
+    if not modules[made.__module__] or "<locals>" in made.__qualname__:
+        return False
+    return _is_from_its_file(made) and _is_what_is_there(made)
+
+
+def _is_what_is_there(made: type) -> bool:
+    """Whether its module has this class, and not another that took its place, as where the module was imported anew."""
+    there: Any = sys.modules.get(made.__module__)
+    for name in made.__qualname__.split("."):
+        there = getattr(there, name, made)  # Where it was taken away, nothing took its place.
+    return there is made
 
 
 def _is_from_its_file(made: type) -> bool:

@@ -210,8 +210,8 @@ def _entered(part: Any, settings: dict[str, bool | float | str]) -> dict[str, An
     if other is not None:
         name, mine, its = table(part, {})["part"], *(f"{each.__module__}.{each.__qualname__}" for each in (part, other))
         warnings.warn(
-            f"{name} means {mine} from now on, also in scenarios that were made with {its} of the same name; "
-            f'give one of them another, such as name = "{name}-2" in the class',
+            f"{name} means {mine} from now on, while scenarios that were made with {its} of the same name keep that; "
+            f'give one of them another, such as name = "{name}-2" in the class, to tell them apart',
             TailbackWarning,
             stacklevel=3,
         )

@@ -7,10 +7,12 @@ import inspect
 import json
 import math
 import re
+import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tailback import _core
 from tailback.calls import checked_call
@@ -21,13 +23,19 @@ from tailback.custom.slips import misspelt, misspelt_attribute
 from tailback.errors import PartError, one_of
 
 Part: TypeAlias = type[Controller] | type[QueueDiscipline]
+Key: TypeAlias = tuple[Literal["queue", "scheme"], str]
+"""What a scenario names a part by: where it stands, and the name. A queue and a scheme may have the same."""
 
 _BASES: dict[type[Any], tuple[str, ...]] = {
     Controller: ("on_sent", "on_feedback", "on_timer", "next_timer", "directive"),
     FeedbackPolicy: ("on_arrival", "poll_report", "next_timer"),
     QueueDiscipline: ("enqueue", "dequeue", "next_ready", "next_timer", "on_timer"),
 }
-_REGISTERED: dict[str, Part] = {}
+_REGISTERED: dict[Key, Part] = {}
+_SHARED: set[Key] = set()
+"""Names that more than one class has had, as where a cell of a notebook has run again."""
+_TURNS = threading.RLock()
+"""Whoever lets such names mean other classes for a while."""
 _CALL = re.compile(r"(\w+)\.(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'|takes|missing)")
 """What PyO3 says of a call with other arguments than there are."""
 
@@ -59,8 +67,28 @@ def register(part: Part) -> Part:
         _core.register_queue(
             name, _maker(part), _overridden(part, QueueDiscipline), lambda settings: complaint(part, settings)
         )
-    _REGISTERED[name] = part
+    key = key_of(part)
+    if _REGISTERED.get(key, part) is not part:
+        _SHARED.add(key)
+    _REGISTERED[key] = part
     return part
+
+
+@contextmanager
+def in_force(parts: Mapping[Key, Part]) -> Iterator[None]:
+    """Lets names mean these classes meanwhile: those that a scenario was made with. Threads that need this take turns."""
+    if _SHARED.isdisjoint(parts):
+        yield
+        return
+    with _TURNS:
+        others = {key: _REGISTERED[key] for key, part in parts.items() if _REGISTERED[key] is not part}
+        for key in others:
+            register(parts[key])
+        try:
+            yield
+        finally:
+            for part in others.values():
+                register(part)
 
 
 def wants(part: type[Controller]) -> _core.Needs:
@@ -94,14 +122,25 @@ def has_parts() -> bool:
     return bool(_REGISTERED)
 
 
-def registered() -> dict[str, Part]:
-    """The parts of this process by their names."""
+def registered() -> dict[Key, Part]:
+    """The parts of this process by what they are called."""
     return dict(_REGISTERED)
 
 
-def of_name(name: str) -> Part | None:
-    """The part of this name in this process, if there is one."""
-    return _REGISTERED.get(name)
+def part_of(key: Key) -> Part | None:
+    """The part that is called so in this process, if there is one."""
+    return _REGISTERED.get(key)
+
+
+def scheme_of_name(name: str) -> type[Controller] | None:
+    """The controller of this name in this process, if there is one."""
+    part = part_of(("scheme", name))
+    return part if part is not None and issubclass(part, Controller) else None
+
+
+def key_of(part: Part) -> Key:
+    """What scenarios name a part by."""
+    return ("scheme" if issubclass(part, Controller) else "queue", name_of(part))
 
 
 def name_of(part: Part) -> str:
@@ -112,18 +151,19 @@ def name_of(part: Part) -> str:
 def displaced(part: Part) -> Part | None:
     """The class whose name this one would take over; none where it is this class again, as when a cell of a notebook that
     defines it runs once more."""
-    name = name_of(part)
-    known = of_name(name) if isinstance(name, str) else None  # Others are refused when the class is registered.
+    known = part_of(key_of(part)) if isinstance(part.name, str) else None  # Others are refused when it is registered.
     same = known is not None and (known.__module__, known.__qualname__) == (part.__module__, part.__qualname__)
     return None if same else known
 
 
 def by_plain_name(scheme: Any) -> Any:
     """A custom scheme that is written as others are, by its name or as a table with it, as the table that says so."""
+    if isinstance(scheme, PartTable):
+        scheme.expect_current()
     is_table = isinstance(scheme, Mapping) and "part" not in scheme
     name = scheme.get("name") if is_table else scheme
-    part = of_name(name) if isinstance(name, str) and name not in _own_schemes() else None
-    if part is None or not issubclass(part, Controller):
+    part = scheme_of_name(name) if isinstance(name, str) and name not in _own_schemes() else None
+    if part is None:
         return scheme
     return table(part, {key: value for key, value in scheme.items() if key != "name"} if is_table else {})
 
@@ -143,7 +183,30 @@ def table(part: Part, settings: Mapping[str, bool | float | str]) -> dict[str, A
     if wrong:
         raise PartError(f"{part.__name__}: expected {wrong}")
     told = {name: _told(part, name, value) for name, value in settings.items()}
-    return {"name": "custom", "part": name_of(part), **({"settings": told} if told else {})}
+    return PartTable(part, {"name": "custom", "part": name_of(part), **({"settings": told} if told else {})})
+
+
+class PartTable(dict[str, Any]):
+    """A part as a scenario writes it, which remembers the class: the name may mean another by the time it is used."""
+
+    def __init__(self, part: Part, said: Mapping[str, Any]) -> None:
+        super().__init__(said)
+        self.part = part
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dict, (dict(self),))
+
+    def expect_current(self) -> None:
+        """Complains where the name means another class by now.
+
+        Raises:
+            PartError: there, since a scenario would silently have that class.
+        """
+        key = key_of(self.part)
+        if self.get("part") == key[1] and part_of(key) is not self.part:
+            found = f"a table of an earlier class {self.part.__name__}, whose name another class has now,"
+            way = f"{self.part.__name__}.{key[0]}() of the class as it is now, or another name in one of them"
+            raise PartError(f'{key[1]}: {found} is not allowed; expected {way}, such as name = "{key[1]}-2"')
 
 
 def _told(part: Part, name: str, value: Any) -> bool | float | str:

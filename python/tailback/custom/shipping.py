@@ -7,16 +7,16 @@ import importlib
 import json
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tailback.custom.code import digest_of, modules_of
-from tailback.custom.registry import Part, explained, of_name, register
+from tailback.custom.registry import Key, Part, explained, key_of, part_of, register
 from tailback.errors import PartError
 
-_RECEIVED: dict[str, str] = {}
-"""The digests of parts that came from elsewhere, by name."""
+_RECEIVED: dict[Key, str] = {}
+"""The digests of parts that came from elsewhere, by what they are called."""
 _LOADED: dict[str, str] = {}
 """The digests of the files that their modules had when these were loaded here, by the modules' names."""
 
@@ -25,8 +25,8 @@ _LOADED: dict[str, str] = {}
 class Shipped:
     """A part on its way to another process."""
 
-    name: str
-    """Its registered name."""
+    key: Key
+    """What scenarios name it by."""
     pickled: bytes
     """The class: by reference where its module can be imported there, by value otherwise."""
     digest: str
@@ -37,40 +37,53 @@ class Shipped:
 
 def tables_in(data: Any) -> list[Mapping[str, Any]]:
     """The tables of a scenario's data that name custom parts."""
+    return [table for _, table in _tables(data, "queue")]
+
+
+def named_in(data: Any, at: Literal["queue", "scheme"] = "queue") -> set[Key]:
+    """The parts that a scenario's data names; of other data, ``at`` says what it is where nothing in it does."""
+    return set(keys_in(data, at))
+
+
+def keys_in(data: Any, at: Literal["queue", "scheme"] = "queue") -> list[Key]:
+    """The same in their order, each once."""
+    return list(dict.fromkeys((place, str(table["part"])) for place, table in _tables(data, at)))
+
+
+def _tables(
+    data: Any, at: Literal["queue", "scheme"]
+) -> Iterator[tuple[Literal["queue", "scheme"], Mapping[str, Any]]]:
     if isinstance(data, Mapping):
-        here = [data] if data.get("name") == "custom" and "part" in data else []
-        return [*here, *(table for value in data.values() for table in tables_in(value))]
-    if isinstance(data, list | tuple):
-        return [table for value in data for table in tables_in(value)]
-    return []
+        if data.get("name") == "custom" and "part" in data:
+            yield at, data
+        for name, value in data.items():  # Whatever is within a scheme is one too; all others are queues.
+            yield from _tables(value, "scheme" if name == "scheme" else at)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from _tables(value, at)
 
 
-def named_in(data: Any) -> set[str]:
-    """The parts that a scenario's data names."""
-    return {str(table["part"]) for table in tables_in(data)}
-
-
-def digest(names: set[str]) -> str:
+def digest(names: set[Key]) -> str:
     """Of the named parts' code: other code gives other runs."""
-    return " ".join(f"{name} {digest_of(part)}" for name, part in _known(names))
+    return " ".join(f"{key_of(part)[1]} {digest_of(part)}" for part in _known(names))
 
 
-def ship(names: set[str]) -> tuple[Shipped, ...]:
+def ship(names: set[Key]) -> tuple[Shipped, ...]:
     """The named parts for another process."""
-    return tuple(Shipped(name, _pickled(part), digest_of(part), modules_of(part)) for name, part in _known(names))
+    return tuple(Shipped(key_of(part), _pickled(part), digest_of(part), modules_of(part)) for part in _known(names))
 
 
 def receive(parts: tuple[Shipped, ...]) -> None:
     """Registers parts that came from another process, unless they are known here."""
     for part in parts:
-        if _RECEIVED.get(part.name) == part.digest:
+        if _RECEIVED.get(part.key) == part.digest:
             continue
-        known = of_name(part.name)
+        known = part_of(part.key)
         if known is None or digest_of(known) != part.digest:
             _forget_older(part.modules)
             register(pickle.loads(part.pickled))
             _LOADED.update(part.modules)
-        _RECEIVED[part.name] = part.digest
+        _RECEIVED[part.key] = part.digest
 
 
 def _forget_older(modules: Mapping[str, str]) -> None:
@@ -98,11 +111,11 @@ def unpack(packed: bytes) -> None:
         try:
             receive((part,))
         except Exception as error:
-            raise PartError(f"{part.name}: cannot be made again in the run's process: {explained(error)}") from error
+            raise PartError(f"{part.key[1]}: cannot be made again in the run's process: {explained(error)}") from error
 
 
-def _known(names: set[str]) -> list[tuple[str, Part]]:
-    return [(name, part) for name in sorted(names) if (part := of_name(name)) is not None]
+def _known(names: set[Key]) -> list[Part]:
+    return [part for key in sorted(names, key=lambda key: (key[1], key[0])) if (part := part_of(key)) is not None]
 
 
 def _pickled(part: Part) -> bytes:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -150,15 +151,17 @@ def run(
         PartError: where a custom part fails.
         LabError: where the system does not let us.
     """
-    setup = what if isinstance(what, Setup) else Setup(what.to_json())
-    setup = setup if seed is None else setup.with_seed(seed)
-    median, p99 = lateness(budget)
-    command = available()
-    setup = setup.checked()
+    with nullcontext() if isinstance(what, Setup) else what.as_made():
+        setup = what if isinstance(what, Setup) else Setup(what.to_json())
+        setup = setup if seed is None else setup.with_seed(seed)
+        median, p99 = lateness(budget)
+        command = available()
+        setup = setup.checked()
+        parts = shipping.pack(setup.scenario)
     told = {"kernel": dict(setup.kernel), "median_seconds": median, "p99_seconds": p99, "budget": budget}
     with shared() as (folder, holding):
         tell(folder, {"told.json": json.dumps(told).encode(), "scenario.json": setup.scenario.encode()})
-        tell(folder, {"parts": shipping.pack(setup.scenario)})
+        tell(folder, {"parts": parts})
         _attend(command, folder, holding, number(json.loads(setup.scenario)["duration"]), progress)
         from tailback.results.store import load as load_result
 

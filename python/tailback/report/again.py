@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tailback.custom.registry import Key, Part
     from tailback.results import Result
     from tailback.scenario import Scenario
 
@@ -19,8 +20,8 @@ def run_command(file: str | Path, seed: int, scenarios: Iterable[Scenario | None
     Custom parts come with ``--custom`` and the file that defines them, as far as this process knows it; a
     class typed into a session has none, and stands there as a gap for the reader to fill.
     """
-    names = dict.fromkeys(name for scenario in scenarios if scenario for name in _parts(scenario.to_dict()))
-    custom = [word for path in dict.fromkeys(map(_file_of, names)) for word in ("--custom", path)]
+    parts = [part for scenario in scenarios if scenario for part in scenario.parts_named().items()]
+    custom = [word for path in dict.fromkeys(_file_of(*part) for part in parts) for word in ("--custom", path)]
     return shlex.join(["tailback", "run", str(file), *custom, "--seed", str(seed)])
 
 
@@ -44,24 +45,9 @@ def result_command(result: Result, file: str | Path) -> str:
     return shlex.join([*shlex.split(words), *changes, "--budget", made["budget"]])
 
 
-def _parts(data: Any) -> Iterator[str]:
-    """The names of all custom parts in a scenario."""
-    if isinstance(data, Mapping):
-        if data.get("name") == "custom" and "part" in data:
-            yield str(data["part"])
-        for entry in data.values():
-            yield from _parts(entry)
-    elif isinstance(data, list | tuple):
-        for entry in data:
-            yield from _parts(entry)
-
-
-def _file_of(name: str) -> str:
-    from tailback.custom.registry import of_name
-
-    part = of_name(name)
+def _file_of(key: Key, part: Part | None) -> str:
     try:
         found = inspect.getsourcefile(part) if part is not None else None
     except TypeError:
         found = None
-    return Path(found).name if found else f"THE-FILE-OF-{name}.py"
+    return Path(found).name if found else f"THE-FILE-OF-{key[1]}.py"

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from tailback.custom.registry import PartTable
 from tailback.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ def plain(value: Any, where: tuple[str, ...] = ()) -> Any:
         field = ".".join([*where[:3], "…"])
         allowed = f"at most {_DEEPEST} levels of tables and lists"
         raise ScenarioError([Problem(field, "what has more levels, or is part of itself,", allowed)])
+    if isinstance(value, PartTable):
+        value.expect_current()
     if isinstance(value, Mapping):
         return {key: plain(entry, (*where, str(key))) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from tailback.calls import checked_methods
+from tailback.custom import shipping
+from tailback.custom.registry import Key, Part, has_parts, in_force, part_of
 from tailback.errors import Problem, ScenarioError
 from tailback.results.files import path_of, write_file
 from tailback.scenario import _models
+from tailback.scenario._base import plain
 from tailback.scenario.fields import with_fields
 from tailback.scenario.file import read
 from tailback.scenario.problems import from_core, from_pydantic, understood
@@ -34,13 +38,48 @@ _ONE = (_models.Flow, str, Mapping)
 class Scenario(_models.Scenario):
     """A network, the flows on it, what to record, for how long, with which seed.
 
-    Scenarios do not change: :meth:`replace` and :meth:`with_flows` give new ones.
+    Scenarios do not change: :meth:`replace` and :meth:`with_flows` give new ones. So does what their custom parts are: a
+    scenario keeps the classes that it was made with, though others take over their names.
     """
+
+    _parts: dict[Key, Part] = PrivateAttr(default_factory=dict)
+    """The classes that its custom parts were made with, as far as they were registered then."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Keeps the classes that its names mean now."""
+        super().model_post_init(context)
+        if has_parts():
+            found = {key: part_of(key) for key in shipping.keys_in(self.to_dict())}
+            self._parts = {key: part for key, part in found.items() if part is not None}
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Without the classes, which another process has by their names."""
+        return {**super().__getstate__(), "__pydantic_private__": {"_parts": {}}}
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        """As it was, with the classes that its names mean here."""
+        super().__setstate__(state)
+        self.model_post_init(None)
+
+    def parts_named(self) -> dict[Key, Part | None]:
+        """The custom parts that it names, each with the class that it was made with; ``None`` where that is not known."""
+        return {key: self._parts.get(key) for key in shipping.keys_in(self.to_dict())}
+
+    def as_made(self) -> AbstractContextManager[None]:
+        """Lets names mean the classes that it was made with meanwhile."""
+        return in_force(self._parts)
+
+    def _but_for(self, given: Any) -> AbstractContextManager[None]:
+        """The same, except for names that are given anew, which mean what they mean now."""
+        anew = set(_names_in(plain(given)))
+        return in_force({key: part for key, part in self._parts.items() if key[1] not in anew})
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, however they say it: a default that is written out, 100 ms or 0.1 s."""
         if not isinstance(other, Scenario):
             return NotImplemented
+        if self._parts != other._parts:
+            return False
         if super().__eq__(other):
             return True
         mine = understood(self.to_dict())
@@ -108,7 +147,8 @@ class Scenario(_models.Scenario):
 
     def problems(self) -> list[Problem]:
         """Everything that makes no sense."""
-        return from_core(self.to_dict())
+        with self.as_made():
+            return from_core(self.to_dict())
 
     def to_dict(self, *, full: bool = False) -> dict[str, Any]:
         """Plain data: what was said, and with ``full`` all defaults too."""
@@ -144,7 +184,8 @@ class Scenario(_models.Scenario):
         Raises:
             ScenarioError: for names that lead nowhere and values that are not allowed, all at once.
         """
-        return type(self).of(with_fields(self.to_dict(), fields), unfinished=not self.flows)
+        with self._but_for({name.rpartition(".")[2]: value for name, value in fields.items()}):
+            return type(self).of(with_fields(self.to_dict(), fields), unfinished=not self.flows)
 
     def with_flows(self, *groups: _models.Flow | Sequence[_models.Flow]) -> Scenario:
         """The scenario with these groups of flows in place of its own; equal names are told apart by a number.
@@ -162,7 +203,8 @@ class Scenario(_models.Scenario):
         groups_said = [
             flow.model_dump(mode="json", exclude_none=True, exclude_unset=True) for flow in _told_apart(listed)
         ]
-        return type(self).of({**self.to_dict(), "flows": groups_said})
+        with self._but_for(groups_said):
+            return type(self).of({**self.to_dict(), "flows": groups_said})
 
     def run(
         self,
@@ -192,7 +234,8 @@ class Scenario(_models.Scenario):
         """
         from tailback.results.predicted import predict
 
-        return predict(self.to_json(), fairness, weights)
+        with self.as_made():
+            return predict(self.to_json(), fairness, weights)
 
     def sweep(
         self,
@@ -228,6 +271,20 @@ class Scenario(_models.Scenario):
             memory=memory,
             **axes,
         )
+
+
+def _names_in(data: Any, field: str = "") -> Iterator[str]:
+    """The names in new values of fields that may be those of custom parts."""
+    if isinstance(data, str):
+        if field in {"scheme", "queue", "part", "name of a table"}:
+            yield data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            inside = field and key == "name"
+            yield from _names_in(value, "name of a table" if inside else str(key))
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from _names_in(value, field)
 
 
 def _told_apart(flows: list[_models.Flow]) -> list[_models.Flow]:

@@ -275,13 +275,15 @@ def _tasks(
     digest = _core.scenario_hash(text)
     said = scenario.to_dict()
     names = shipping.named_in(said)
-    custom = f"{sweep} {sorted(map(str, shipping.tables_in(said)))}" if names else ""
-    code = shipping.digest(names)
-    parts = () if alone else shipping.ship(names)
+    with scenario.as_made():
+        code = shipping.digest(names)
+        parts = () if alone else shipping.ship(names)
+    custom = f"{sweep} {sorted(map(str, shipping.tables_in(said)))} {code}" if names else ""
+    here = scenario if names else None
     warm_up = number(scenario.warm_up)
     window = number(scenario.duration) - warm_up
     after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when more than half of it does.
     return window, [
-        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory, warm_up, custom)
+        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory, warm_up, custom, here)
         for place, seed in enumerate(seeds)
     ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tailback.errors import PartError, TailbackError
 
 if TYPE_CHECKING:
     from tailback.custom.shipping import Shipped
+    from tailback.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,13 @@ class Task:
     warm_up: float = 0.0
     """Seconds at which the window begins."""
     custom: str = ""
-    """Which custom parts it has, with which settings, in which sweep; empty where there are none."""
+    """Which custom parts it has, with which settings and code, in which sweep; empty where there are none."""
+    here: Scenario | None = None
+    """The scenario itself where it has custom parts, while the task is in the process that made it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process."""
+        return {**vars(self), "here": None}
 
 
 _STUCK: dict[str, str] = {}
@@ -94,12 +102,13 @@ def work(task: Task) -> Done:
     if task.custom in _STUCK:
         return Done(task.number, error=f"not tried, since with another seed: {_STUCK[task.custom]}", lasting=False)
     try:
-        if task.parts:
+        if task.parts and task.here is None:
             from tailback.custom.shipping import receive
 
             receive(task.parts)
         began = time.perf_counter()
-        raw = runs.run(task.scenario, task.seed, memory=budget(task.memory))
+        with task.here.as_made() if task.here is not None else nullcontext():
+            raw = runs.run(task.scenario, task.seed, memory=budget(task.memory))
         wall = time.perf_counter() - began
         record = measured(raw, task.window, task.after, task.warm_up)
         told = {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record}

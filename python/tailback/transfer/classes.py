@@ -13,7 +13,7 @@ from tailback import _core
 from tailback.custom import shipping
 from tailback.custom.code import digest_of
 from tailback.custom.parts import Controller
-from tailback.custom.registry import Part, of_name, registered, wants
+from tailback.custom.registry import Part, registered, scheme_of_name, wants
 
 _OWN: Final = "own"
 """Reports that a class of the sender's file makes."""
@@ -25,8 +25,8 @@ _SHOWN: Final = 12
 
 def told_of(scheme: Any) -> dict[str, Any]:
     """By name, what a receiver must know of the classes in a flow's scheme."""
-    classes = {name: of_name(name) for name in sorted(shipping.named_in(scheme))}
-    return {name: _told(part) for name, part in classes.items() if part is not None and issubclass(part, Controller)}
+    classes = {name: scheme_of_name(name) for _, name in sorted(shipping.named_in(scheme, "scheme"))}
+    return {name: _told(part) for name, part in classes.items() if part is not None}
 
 
 def _told(part: type[Controller]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Admission:
     """The classes that the receiver has, as they are when it begins to wait: their files may change while it does."""
 
     def __init__(self) -> None:
-        self._digests = {name: digest_of(part) for name, part in registered().items()}
+        self._digests = {name: digest_of(part) for (place, name), part in registered().items() if place == "scheme"}
 
     def refusal(self, text: str) -> str:
         """Makes ready for the classes that an offer tells of in JSON; why that cannot be, or nothing."""
@@ -67,7 +67,7 @@ class Admission:
             _core.register_receiver(name, made, {**_USUAL, **told["wants"]})
             return ""
         theirs = f"{told['file']} (digest {told['digest'][:_SHOWN]})"
-        part, digest = of_name(name), self._digests.get(name)
+        part, digest = scheme_of_name(name), self._digests.get(name)
         if part is None or digest is None:
             return (
                 f"the class {name} has a part for the receiver, which does not know it; "
