@@ -14,6 +14,7 @@ import pytest
 
 import tailback as tb
 from tailback.results import completion, dynamics, fairness, losses, metrics
+from tailback.results.warnings import TailbackWarning
 
 
 def made_up(result: tb.Result, rates: dict[str, list[float]]) -> tb.Result:
@@ -262,6 +263,41 @@ def test_windows_that_are_none_are_refused(result: tb.Result, window: Any) -> No
         fairness.jain_over_time(result, window)
     with pytest.raises(tb.ArgumentError, match="window"):
         result.plot.fairness([window])
+
+
+def test_what_is_not_a_number_says_why(result: tb.Result) -> None:
+    made = made_up(result, {"a": [1e6] * 40, "b": [3e6] * 40})
+    for call, why in (
+        (lambda: dynamics.settling_time(made, "a", 4e6), r"a was within 0.2 of 4e\+06 bit/s; the nearest had 1e\+06"),
+        (
+            lambda: fairness.delta_fair_convergence(made, "a", "b"),
+            r"shares from 0.4 to 0.6 .*; the nearest share of a was 0.25",
+        ),
+        (lambda: dynamics.convergence_time(made, "a", 5), r"a had 500,000 bytes of 150,000,000 when the run ended"),
+    ):
+        with pytest.warns(TailbackWarning, match=why) as told:
+            assert np.isnan(call())
+        assert told[0].filename == __file__
+    rising = made_up(result, {"a": [1e6] * 39 + [9e6]})
+    with pytest.warns(
+        TailbackWarning, match=r"steady_after: a had .* in the last window of 0.1 s .* not within 0.2 of"
+    ):
+        assert np.isnan(dynamics.steady_after(rising, "a", 0, 4, window=0.1))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -0.1, 20, 1.0, True])
+def test_tolerances_are_parts(result: tb.Result, wrong: float) -> None:
+    made = made_up(result, {"a": [1e6] * 40, "b": [3e6] * 40})
+    allowed = "is not allowed; expected a number of at least 0 and below 1"
+    for call, name in (
+        (lambda: dynamics.settling_time(made, "a", 1e6, tolerance=wrong), "tolerance"),
+        (lambda: dynamics.steady_after(made, "a", 0, 4, tolerance=wrong), "tolerance"),
+        (lambda: fairness.delta_fair_convergence(made, "a", "b", delta=wrong), "delta"),
+    ):
+        with pytest.raises(tb.ArgumentError, match=f"{name}: {wrong} {allowed}"):
+            call()
+    with pytest.raises(tb.ArgumentError, match="share: inf is not allowed"):
+        dynamics.settling_time(made, "a", float("inf"))
 
 
 @pytest.mark.parametrize("window", [0.25, 0.1001, 0.15, 0.05])

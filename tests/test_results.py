@@ -121,6 +121,8 @@ def test_is_short_on_a_terminal_and_a_table_in_a_notebook(result: tb.Result, dum
         repr(result)
         == f"<Result: two kinds, 10 s, seed 3; 3 flows, {result.links.height} links; hash {result.hash[:16]}>"
     )
+    one = dataclasses.replace(result, flows=result.flows.head(1), links=result.links.head(1))
+    assert "; 1 flow, 1 link; " in repr(one)
     assert "&lt;Result: two kinds" in result._repr_html_()
     shown = result._repr_html_()
     assert re.search(r"<th[^>]*>goodput<br>\(Mbit/s\)</th>", shown)

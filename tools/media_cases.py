@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ import polars as pl
 import tailback as tb
 from tailback.pool import Pool
 from tailback.results import dynamics
+from tailback.results.warnings import TailbackWarning
 from tailback.sweeps.design import made
 from tailback.units import number
 from tools.over_seeds import over_seeds
@@ -139,7 +141,9 @@ def _steadiness(result: tb.Result, case: tb.Scenario, videos: pl.DataFrame) -> t
             if start > since or not rates.mean() > 0:
                 continue
             uneven.append(float(rates.std() / rates.mean()))
-            after = dynamics.steady_after(result, name, since, until)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TailbackWarning)  # That it is not stable is counted, below.
+                after = dynamics.steady_after(result, name, since, until)
             steady.append(until - since if np.isnan(after) else after)
     return float(np.mean(uneven)), float(np.mean(steady))
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import time
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tailback import forked
 from tailback.custom import runs
-from tailback.custom.registry import is_ours
 from tailback.errors import refused
 from tailback.memory import budget
 from tailback.results.from_core import result_of
-from tailback.results.warnings import TailbackWarning
+from tailback.results.warnings import warn
 from tailback.scenario.seeds import one
 
 if TYPE_CHECKING:
@@ -46,16 +43,8 @@ def run(
         if any(scenario.parts_named()):
             _ = result.scenario  # Which it keeps, with the classes that names mean now.
     for warning in result.warnings:
-        warnings.warn(warning, TailbackWarning, stacklevel=_to_the_caller())
+        warn(warning)
     return result
-
-
-def _to_the_caller() -> int:
-    """How many frames up from who warns the first line is that is none of this package's, which a warning should show."""
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and is_ours(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def run_text(

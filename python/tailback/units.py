@@ -84,7 +84,12 @@ def size(count: float) -> str:
 
 def packets(count: int) -> str:
     """A buffer or an amount of data in packets."""
-    return f"{count} packets"
+    return counted(count, "packet")
+
+
+def counted(count: float, what: str) -> str:
+    """So many of something, in words: ``1 flow``, ``2 flows``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def number(written: str, kind: Kind | None = None) -> float:

@@ -4,6 +4,7 @@ of reports. Misspelt methods are in ``test_slips.py``."""
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import warnings
 from collections import deque
@@ -167,17 +168,27 @@ def test_a_part_that_takes_over_a_name_says_so() -> None:
     assert told[0].filename == __file__
 
 
-def test_a_part_that_is_not_registered_is_told_with_what_to_do() -> None:
+def test_a_part_that_is_not_registered_is_told_with_what_to_do(tmp_path: Path) -> None:
     class Unknown(tb.Controller):
         pass
 
     link = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", duration="1 s")
     with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.scheme\(\), with the class's settings"):
         link.with_flows(tb.flows(1, Unknown))  # type: ignore[arg-type]  # That is the mistake.
-    with pytest.raises(tb.ScenarioError, match=r"in Python, tb\.register\(YourClass\) (does that|adds one)"):
+    ways = r"YourClass\.{}\(\) in its place, or tb\.register\(YourClass\) beforehand"
+    with pytest.raises(tb.ScenarioError, match=ways.format("scheme")) as told:
         link.with_flows(tb.flows(1, "unheard-of"))
-    with pytest.raises(tb.ScenarioError, match=r"queue.part: .*FILE\.py or, in Python, tb\.register\(YourClass\)"):
+    assert "FILE.py" not in str(told.value), "that is the command line's way"
+    with pytest.raises(tb.ScenarioError, match="queue.part: .*" + ways.format("queue")):
         tb.dumbbell(rate="1 Mbit/s", queue={"name": "custom", "part": "unheard-of"}, duration="1 s")
+    file = tmp_path / "mine.toml"
+    file.write_text(link.with_flows(tb.flows(1, "reno")).to_toml().replace('"reno"', '"unheard-of"', 1))
+    with pytest.raises(tb.ScenarioError, match=ways.format("scheme")) as told:
+        tb.Scenario.from_toml(file)
+    assert "FILE.py" not in str(told.value)
+    said = subprocess.run([sys.executable, "-m", "tailback", "run", file], capture_output=True, text=True, check=False)
+    assert "its file is loaded: --custom FILE.py" in said.stderr.replace("\n", " ")
+    assert "tb.register" not in said.stderr
     with pytest.raises(tb.ScenarioError, match=r"expected Unknown\.queue\(\)"):
         tb.dumbbell(rate="1 Mbit/s", queue=Unknown, duration="1 s")  # type: ignore[arg-type]  # Likewise.
 

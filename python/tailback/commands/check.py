@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from tailback.errors import TailbackError
+from tailback.units import counted
 
 
 def check_files(files: Sequence[Path], *, as_json: bool = False) -> int:
@@ -28,6 +29,6 @@ def check_files(files: Sequence[Path], *, as_json: bool = False) -> int:
         else:
             count = sum(group.count for group in scenario.flows)
             found = {"file": str(file), "fine": True, "flows": count, "duration": str(scenario.duration)}
-            said = f"{file}: fine, {count} flow{'s' if count != 1 else ''} for {scenario.duration}"
+            said = f"{file}: fine, {counted(count, 'flow')} for {scenario.duration}"
             typer.echo(json.dumps(found, ensure_ascii=False) if as_json else said)
     return status

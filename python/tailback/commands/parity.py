@@ -20,7 +20,7 @@ from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
 from tailback.results.files import expect_room, new_folder
 from tailback.results.places import Place, place, written
-from tailback.units import number, rate
+from tailback.units import counted, number, rate
 
 ABOUT = "parity.json"
 _WHAT = "mean and standard deviation of both together"
@@ -144,8 +144,8 @@ def _show(parity: Parity, where: Place) -> None:
 
     out = console()
     out.print(
-        f"[bold]{escape(parity.title)}[/bold], simulated ({len(parity.simulated)} runs) and with real packets "
-        f"({len(parity.measured)} runs)",
+        f"[bold]{escape(parity.title)}[/bold], simulated ({counted(len(parity.simulated), 'run')}) and with real packets "
+        f"({counted(len(parity.measured), 'run')})",
         soft_wrap=True,
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -163,7 +163,8 @@ def _show(parity: Parity, where: Place) -> None:
         out.print(f"{escape(group)}: measured is the kernel's {escape(name)}.", soft_wrap=True)
     if not parity.is_valid:
         reasons = {reason for result in parity.measured for reason in result.real["reasons"]}
-        out.print(f"[yellow]INVALID[/yellow]: {parity.invalid} runs with real packets do not count:", soft_wrap=True)
+        runs, do = counted(parity.invalid, "run"), "does" if parity.invalid == 1 else "do"
+        out.print(f"[yellow]INVALID[/yellow]: {runs} with real packets {do} not count:", soft_wrap=True)
         for reason in sorted(reasons):
             out.print(f"  {escape(reason)}", soft_wrap=True)
     apart = "" if math.isnan(parity.worst) else f", at most {100 * parity.worst:.1f} % apart"

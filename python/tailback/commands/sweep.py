@@ -15,6 +15,7 @@ from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError, unknown
+from tailback.units import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -186,7 +187,7 @@ def _as_json(runs: Runs, folder: Path, metrics: Sequence[str]) -> Mapping[str, A
         "runs": len(runs),
         "failed": runs.failed.height,
         "axes": runs.axes,
-        "summary": plain(runs.intervals(*(_told(runs, metrics)[0] if metrics else ())).to_dicts()),
+        "summary": plain(runs.means(*(_told(runs, metrics)[0] if metrics else ())).to_dicts()),
         "out": str(folder),
     }
 
@@ -198,17 +199,17 @@ def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = (
 
     out = console()
     seeds = runs.table["seed"].n_unique()
-    each = f"{seeds} seeds each, 95 % intervals" if seeds != 1 else "1 seed each"
-    out.print(f"[bold]{len(runs)} run{'s' if len(runs) != 1 else ''}[/bold], {each}")
+    each = f"{counted(seeds, 'seed')} each{', 95 % intervals' if seeds != 1 else ''}"
+    out.print(f"[bold]{counted(len(runs), 'run')}[/bold], {each}")
     told, of_groups = _told(runs, metrics)
     if told:
-        show(intervals_table(runs.intervals(*told), runs.axes))
+        show(intervals_table(runs.means(*told), runs.axes))
     if said := why_none(runs):
         hint = {ALIKE: _START, ONE: "--seeds 5 gives some."}.get(said, "")
         out.print(f"[dim]{escape(f'{said} {hint}'.rstrip())}[/dim]", soft_wrap=True)
     if of_groups:
         out.print("[dim]Per flow of each group[/dim]")
-        show(intervals_table(runs.intervals(*of_groups, by="group"), runs.keys("group")))
+        show(intervals_table(runs.means(*of_groups, by="group"), runs.keys("group")))
     if "jain" in told and "jain" not in of_groups and (said := _jain_counts(runs)):
         out.print(f"[dim]{escape(said)}[/dim]", soft_wrap=True)
     for name in metrics:

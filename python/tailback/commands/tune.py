@@ -141,10 +141,10 @@ def _expectations(found: Tuned) -> None:
 def _runs(found: Tuned, tried: Sequence[Round], seen: Mapping[str, float], seeds: int) -> None:
     if len(tried) > 1:
         steps = ", ".join(f"{one.carried:.3f} with {one.tuned.rho.max_p:.3g}" for one in tried)
-        typer.echo(f"corrected: max_p of rho, by {seeds} runs of other seeds each, which use {steps}")
+        typer.echo(f"corrected: max_p of rho, by {units.counted(seeds, 'run')} of other seeds each, which use {steps}")
     typer.echo(
         f"measured:  utilization {seen['utilization']:.3f}, mean queueing {1e3 * seen['queueing_delay']:.2f} ms, "
-        f"loss {100 * seen['loss_rate']:.3f} %, mean of {seeds} run{'' if seeds == 1 else 's'}"
+        f"loss {100 * seen['loss_rate']:.3f} %, mean of {units.counted(seeds, 'run')}"
     )
     settles = {name: seen[f"settles_{name}"] for name in ("rho", "eta")}
     typer.echo(f"           settles: {_settles(settles, found.network.round_trip)}")

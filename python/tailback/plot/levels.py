@@ -32,7 +32,7 @@ def over(
     others = [name for name in runs.axes if name != along and runs.table[name].n_unique() > 1]
     columns = series.chosen(runs, by, default=others)
     columns += [name for name in others if name not in columns]
-    table = runs.intervals(*metrics, by="group" if "group" in columns else "variant", level=level)
+    table = runs.means(*metrics, by="group" if "group" in columns else "variant", level=level)
     where = locate(along, table[along])
     looks = LineLooks(table, columns, where)
     for axis, metric in zip(axes, metrics, strict=True):

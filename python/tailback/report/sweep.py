@@ -22,7 +22,7 @@ from tailback.report.page import write_page
 from tailback.results import tables
 from tailback.results.files import make_folder
 from tailback.sweeps.spread import why_none
-from tailback.units import scale_of
+from tailback.units import counted, scale_of
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -65,12 +65,12 @@ def write_sweep_report(
         data.append(file)
     seeds = runs.table["seed"].n_unique()
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
-    count = f"{len(runs.variants)} variant{'s' if len(runs.variants) != 1 else ''}"
+    count = counted(len(runs.variants), "variant")
     figures = [_figure(drawn, folder, source) for drawn in wanted]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
-        "lead": f"{len(runs)} run{'s' if len(runs) != 1 else ''}: {count}, "
-        f"{seeds} seed{'s' if seeds != 1 else ''} each{failed}. {why_none(runs)}".rstrip(),
+        "lead": f"{counted(len(runs), 'run')}: {count}, "
+        f"{counted(seeds, 'seed')} each{failed}. {why_none(runs)}".rstrip(),
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],
@@ -132,7 +132,11 @@ def write_result_report(
     context = {
         "title": result.title,
         "lead": " ".join(
-            [f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.", *_real(result), *warned]
+            [
+                f"{counted(result.flows.height, 'flow')} for {result.duration:g} s, seed {result.seed}.",
+                *_real(result),
+                *warned,
+            ]
         ),
         "tables": [
             _plain_table("flows", "Flows", about_flows, result.flows.select(columns), result.units),
@@ -173,13 +177,13 @@ def _figure(drawn: Drawn, folder: Path, source: Path) -> dict[str, Any]:
 
 def _tables(runs: Runs, data: Sequence[str]) -> list[dict[str, Any]]:
     about = "Means over seeds ± half-width of the 95 % interval by Student's t."
-    together = runs.intervals()
+    together = runs.means()
     scales = _scales(together)
     found = [
         _interval_table("summary", "All flows together", about + _beyond(together), together, scales, keys=runs.axes)
     ]
     if runs.flows.height and runs.flows["group"].n_unique() > 1:
-        by_group = runs.intervals(by="group")
+        by_group = runs.means(by="group")
         about_group = f"{about} Per flow of each group.{_beyond(by_group)}"
         keys = runs.keys("group")
         found.append(_interval_table("groups", "Groups of flows", about_group, by_group, scales, keys=keys))

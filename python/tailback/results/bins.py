@@ -39,6 +39,18 @@ def bins_in(result: Result, seconds: object) -> int | None:
     return count if count >= 1 and abs(count * result.bin - time) <= 1e-6 * time else None
 
 
+def expect_part(argument: str, value: float) -> None:
+    """Refuses a tolerance that is no part of something: with one that is not a number, nothing is near enough; with one of 1 and
+    more, nothing at all is.
+
+    Raises:
+        ValueError: for what is not a number of at least 0 and below 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < 1.0:
+        meant = f" (did you mean {float(value) / 100:g}?)" if isinstance(value, Real) and 1.0 < value <= 100.0 else ""
+        raise refused(argument, value, f"a number of at least 0 and below 1, such as 0.2 for 20 %{meant}")
+
+
 def bins_of_window(result: Result, window: float) -> int:
     """The bins of the time that an argument ``window`` says.
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from tailback.calls import checked_call
 from tailback.errors import refused
-from tailback.results.bins import bins_in, bins_of_window
+from tailback.results.bins import bins_in, bins_of_window, expect_part
 from tailback.results.metrics import coefficient_of_variation, longest_scale
+from tailback.results.warnings import no_number
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -55,7 +57,7 @@ def responsiveness(result: Result, flow: str, since: float) -> float:
     """Round trip times of sustained congestion until a flow has halved its sending rate (RFC 5166 §2.2.1): from
     ``since``, when congestion begins (a link becomes slower, say), to the end of the first round trip in which it sends
     at most half as much as in the mean of the ten before. Round trips are of the flow's mean length until then, or one
-    bin where that is shorter, which bounds what can be resolved. Not a number where it never halves.
+    bin where that is shorter, which bounds what can be resolved. Not a number, with a warning, where it never halves.
 
     Args:
         result: of a run in which congestion lasts from ``since`` on.
@@ -78,7 +80,9 @@ def responsiveness(result: Result, flow: str, since: float) -> float:
     means = np.convolve(later, np.full(per, 1.0 / per), mode="valid") if later.size >= per else later[:0]
     halved = np.flatnonzero(means <= 0.5 * usual.mean())
     length = float(mean) if isinstance(mean, float) and mean > result.bin else result.bin
-    return float((halved[0] + per) * result.bin / length) if halved.size else float("nan")
+    if halved.size:
+        return float((halved[0] + per) * result.bin / length)
+    return no_number(f"responsiveness: {flow} never halved its {usual.mean():.4g} bit/s after {since:g} s")
 
 
 @checked_call
@@ -101,7 +105,7 @@ def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl
 @checked_call
 def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
     """Seconds from a flow's start until the receiver has its ``1500 * 10**exponent``-th byte in order: how fast a
-    newcomer gets going (tcpeval §5.2). Interpolated within a bin; not a number where that byte never came.
+    newcomer gets going (tcpeval §5.2). Interpolated within a bin; not a number, with a warning, where that byte never came.
 
     Raises:
         KeyError: for a flow without a time series.
@@ -111,7 +115,8 @@ def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
     total = np.cumsum(series["goodput_bytes"].to_numpy().astype(np.float64))
     row = int(np.searchsorted(total, wanted))
     if row >= total.size:
-        return float("nan")
+        had = f"{flow} had {total[-1] if total.size else 0:,.0f} bytes of {wanted:,.0f}"
+        return no_number(f"convergence_time: {had} when the run ended")
     before = float(total[row - 1]) if row else 0.0
     end = float(series["time"][row])
     start = float(result.flows.filter(pl.col("flow") == flow)["start"][0])
@@ -124,14 +129,16 @@ def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
 def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.2, window: float = 1.0) -> float:
     """Seconds from a flow's start until its goodput, in windows of ``window`` seconds, first lies within ``tolerance``
     (relative) of ``share`` bit/s. A definition of ours, for the convergence that RFC 5166 §2.3 leaves open; not a
-    number where it never does.
+    number where it never does, and a warning says how near it came.
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: for a share that is not above 0, or a window that is no multiple of a bin.
+        ValueError: for a share that is not above 0, a tolerance that is not from 0 to below 1, or a window that is no multiple
+            of a bin.
     """
-    if not share > 0:
+    if not 0 < share < math.inf:
         raise refused("share", share, "a rate above 0 bit/s")
+    expect_part("tolerance", tolerance)
     series = result.series(flow=flow)
     per = bins_of_window(result, window)
     whole = series.height // per * per
@@ -139,7 +146,13 @@ def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.
     ends = series["time"].to_numpy()[:whole].reshape(-1, per)[:, -1]
     start = float(result.flows.filter(pl.col("flow") == flow)["start"][0])
     near = (ends > start) & (np.abs(rates - share) <= tolerance * share)
-    return float(ends[near][0] - start) if near.any() else float("nan")
+    if near.any():
+        return float(ends[near][0] - start)
+    there = rates[ends > start]
+    nearest = f"; the nearest had {there[np.argmin(np.abs(there - share))]:.4g}" if there.size else ""
+    return no_number(
+        f"settling_time: no window of {window:g} s in which {flow} was within {tolerance:.3g} of {share:.4g} bit/s{nearest}"
+    )
 
 
 @checked_call
@@ -149,7 +162,7 @@ def steady_after(
     """Seconds from a change at ``since`` (of the capacity, or of who is there) until a flow's rate is stable, which RFC 8868
     §3 calls convergence time and leaves open: until from there on, its goodput in every window of ``window`` seconds lies
     within ``tolerance`` (relative) of its mean over the second half of the time until ``until``, when the next change comes.
-    Not a number where the last window lies outside.
+    Not a number where the last window lies outside, and a warning says by how much.
 
     Args:
         result: of a run whose flow has a time series.
@@ -161,8 +174,10 @@ def steady_after(
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: where there are not two windows between ``since`` and ``until``, or a window is no multiple of a bin.
+        ValueError: where there are not two windows between ``since`` and ``until``, a tolerance is not from 0 to below 1, or a
+            window is no multiple of a bin.
     """
+    expect_part("tolerance", tolerance)
     rates = windows(result, flow, since, until, window)
     if rates.size < 2:
         raise refused("until", until, f"seconds, at least two windows of {window:g} s after {since:g}")
@@ -170,7 +185,12 @@ def steady_after(
     outside = np.flatnonzero(np.abs(rates - usual) > tolerance * usual)
     if not outside.size:
         return 0.0
-    return float("nan") if outside[-1] == rates.size - 1 else float(outside[-1] + 1) * window
+    if outside[-1] < rates.size - 1:
+        return float(outside[-1] + 1) * window
+    return no_number(
+        f"steady_after: {flow} had {rates[-1]:.4g} bit/s in the last window of {window:g} s before {until:g} s, which is not "
+        f"within {tolerance:.3g} of its usual {usual:.4g}"
+    )
 
 
 @checked_call

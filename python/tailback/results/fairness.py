@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tailback.analysis.fairness import epsilon_fairness
 from tailback.calls import checked_call
-from tailback.results.bins import bins_of_window
+from tailback.results.bins import bins_of_window, expect_part
 from tailback.results.metrics import goodput
+from tailback.results.warnings import no_number
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -66,12 +67,14 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
 def delta_fair_convergence(result: Result, first: str, second: str, delta: float = 0.2, window: float = 1.0) -> float:
     """Seconds from the start of the later of two flows until both have close to a fair share of what they have
     together: shares between ``(1 - delta)/2`` and ``(1 + delta)/2`` in a window of ``window`` seconds (RFC 5166
-    §2.3 after Bansal et al. 2001). The end of the first such window; not a number where there is none.
+    §2.3 after Bansal et al. 2001). The end of the first such window; not a number where there is none, and a warning says how
+    near they came.
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: for a window that is no multiple of a bin.
+        ValueError: for a ``delta`` that is not from 0 to below 1, or a window that is no multiple of a bin.
     """
+    expect_part("delta", delta)
     per = bins_of_window(result, window)
     rates = [_windows(result, name, per) for name in (first, second)]
     ends, one, two = rates[0][0], rates[0][1], rates[1][1]
@@ -81,7 +84,20 @@ def delta_fair_convergence(result: Result, first: str, second: str, delta: float
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(both > 0, one / both, 0.0)
     fair = (ends - per * result.bin + _INSTANT >= later) & (np.abs(share - 0.5) <= 0.5 * delta)
-    return float(ends[fair][0] - later) if fair.any() else float("nan")
+    if fair.any():
+        return float(ends[fair][0] - later)
+    low, high = (1.0 - delta) / 2, (1.0 + delta) / 2
+    there = share[(ends - per * result.bin + _INSTANT >= later) & (both > 0)]
+    nearest = there[np.argmin(np.abs(there - 0.5))] if there.size else None
+    said = (
+        "both never received anything together"
+        if nearest is None
+        else f"the nearest share of {first} was {nearest:.3g}"
+    )
+    return no_number(
+        f"delta_fair_convergence: no window of {window:g} s with shares from {low:.3g} to {high:.3g} after both flows began, at "
+        f"{later:g} s; {said}"
+    )
 
 
 def _windows(result: Result, flow: str, per: int) -> tuple[Floats, Floats]:

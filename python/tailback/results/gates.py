@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tailback.analysis.fairness import jain
-from tailback.units import scaled
+from tailback.units import counted, scaled
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -155,7 +155,7 @@ def _reliable() -> frozenset[str]:
 
 def told(gated: Gated) -> str:
     """It in words, for a terminal or a page."""
-    flows = f"{gated.flows} flows" if gated.flows != 1 else "1 flow"
+    flows = counted(gated.flows, "flow")
     if gated.closings == 0 and gated.on >= 1.0 - NEAR:
         return f"{gated.group}: none of {flows} was switched off{_shares(gated)}"
     spread = f" ({_percent(gated.least_on)} to {_percent(gated.most_on)})" if gated.flows > 1 else ""

@@ -20,6 +20,7 @@ from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.results.unrecorded import no_packets
 from tailback.results.warnings import found
+from tailback.units import counted
 
 if TYPE_CHECKING:
     from tailback.plot import Plots
@@ -92,7 +93,7 @@ class Result(Tabular):
     delays of both ``directions``, and by which command it was ``made``. Empty for simulated runs."""
 
     def __repr__(self) -> str:
-        things = f"{self.flows.height} flows, {self.links.height} links"
+        things = f"{counted(self.flows.height, 'flow')}, {counted(self.links.height, 'link')}"
         return f"<Result: {self.title}, {self.duration:g} s, seed {self.seed}; {things}; hash {self.hash[:16]}>"
 
     @cached_property

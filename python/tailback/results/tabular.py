@@ -55,7 +55,11 @@ class Tabular:
         """What a notebook shows: what it is, and what it says in short."""
         from tailback.results.notebook import as_html
 
-        return f"<p>{html.escape(repr(self))}</p>{as_html(self.summary(), self.units)}"
+        return f"<p>{html.escape(repr(self))}</p>{as_html(self._shown(), self.units)}"
+
+    def _shown(self) -> pl.DataFrame:
+        """What a notebook shows of it in short."""
+        return self.summary()
 
     def _given(self, name: str) -> pl.DataFrame:
         """A table as others get it."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +24,22 @@ _FAR: Final = 0.1
 
 class TailbackWarning(UserWarning):
     """A run's figures may not say what they seem to say."""
+
+
+def warn(message: str) -> None:
+    """Warns of something, at the line that called us: the nearest one that is none of this package's."""
+    from tailback.custom.registry import is_ours  # Which is slow to import where nobody is warned.
+
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, TailbackWarning, stacklevel=level)
+
+
+def no_number(why: str) -> float:
+    """Not a number, for a metric that a result does not have; says why."""
+    warn(why)
+    return math.nan
 
 
 def found(result: Result) -> tuple[str, ...]:
@@ -61,19 +79,19 @@ def _nothing_received(result: Result) -> list[str]:
     # The rows of a multicast's receivers never send: that of its sender counts what was sent.
     silent = silent.filter(~pl.col("flow").is_in(_receivers(result, silent["flow"])))
     silent = silent.filter(pl.col("group").is_in(greedy(result)) & pl.col("finished").is_null())
-    warnings = []
+    said = []
     if silent.height:
         why = "a window or rate of 0, or a stop before"
         if result.links["dropped_packets"].sum():
             why = f"what they had sent was lost and they wait for a time-out, {why}"
-        warnings.append(
+        said.append(
             f"{_named(silent['flow'])} sent nothing from warm-up to end although there was always something to send; {why}"
         )
     if begun.height and begun["goodput_bytes"].sum() == 0:
         deaf = result.links.filter((pl.col("loss_rate") == 1.0) & (pl.col("dropped_packets") > 0))["link"]
         lost = f"; {_named(deaf)} lost every packet" if deaf.len() else ""
-        warnings.append(f"no flow received anything from warm-up to end: indices of fairness say nothing{lost}")
-    return warnings
+        said.append(f"no flow received anything from warm-up to end: indices of fairness say nothing{lost}")
+    return said
 
 
 def _other_units(result: Result) -> list[str]:
@@ -89,7 +107,7 @@ def _other_units(result: Result) -> list[str]:
     most = most.join(sent.select("flow", packet=pl.col("sent_bytes") / pl.col("sent_packets")), on="flow").sort("flow")
     slowest = result.links.select(pl.col("rate").filter(pl.col("rate") > 0).min()).item()
     far_below = math.inf if slowest is None else _FAR * slowest / result.flows.height
-    warnings = []
+    said = []
     for column, unit, per_packet, what, below in (
         ("window", "B", 1.0, "a window of a whole packet", math.inf),
         ("directed_rate", "bit/s", 8.0, "a rate of a packet per second", far_below),
@@ -98,11 +116,11 @@ def _other_units(result: Result) -> list[str]:
         low = most.filter((pl.col(column) > 0.0) & is_low)
         if low.height:
             found, packet = low[column][0], per_packet * low["packet"][0]
-            warnings.append(
+            said.append(
                 f"{_named(low['flow'])} never had {what}: {found:.4g} {unit} at most, where that takes {packet:.4g} {unit}; "
                 "directives say windows in bytes and rates in bit/s"
             )
-    return warnings
+    return said
 
 
 def without_series(result: Result) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tailback import _core
-from tailback.errors import StorageError
+from tailback.errors import ScenarioError, StorageError
 from tailback.results.files import path_of
 
 
@@ -18,7 +18,12 @@ def read(path: str | Path) -> str:
     """
     file = path_of("path", path)
     expect_file(file)
-    return _core.load_toml(str(file))
+    try:
+        return _core.load_toml(str(file))
+    except ScenarioError as error:
+        from tailback.scenario.problems import with_way  # Which is slow to import, and needed for errors alone.
+
+        raise ScenarioError([with_way(problem) for problem in error.problems], error.source) from None
 
 
 def expect_file(file: Path) -> None:

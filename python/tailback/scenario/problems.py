@@ -6,7 +6,9 @@ import dataclasses
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MethodType
 from typing import Any, Final
 
@@ -19,6 +21,8 @@ _NAMES = re.compile(r"'([^']*)'")
 _CLASS = re.compile(r"^\"?the class (\w+) itself")
 _BY_FILE = "--custom FILE.py"
 """How the core says that the command line makes a custom part known."""
+_FILE_LOADED = f". A {{}} of your own has its name once its file is loaded: {_BY_FILE}"
+"""How it says so where there is none."""
 _NO_PART = "which extends neither tb.Controller nor tb.QueueDiscipline"
 _BY_CLASS = "tb.register(YourClass)"
 _BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of at most", "le")}
@@ -27,11 +31,12 @@ _BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of 
 
 def from_core(data: Mapping[str, Any]) -> list[Problem]:
     """What the core complains about: everything, with the nearest names and the units that are meant."""
-    return [_with_way(Problem(**problem)) for problem in _core.check(json.dumps(_finite(data), default=_said))]
+    return [with_way(Problem(**problem)) for problem in _core.check(json.dumps(_finite(data), default=_said))]
 
 
-def _with_way(problem: Problem) -> Problem:
-    """The core's complaint about a part that it does not know, with what to do about it in Python, of which it knows nothing."""
+def with_way(problem: Problem) -> Problem:
+    """The core's complaint about a part that it does not know, with what to do about it in Python, of which it knows nothing. At
+    the command line, its own way is the right one."""
     allowed = problem.allowed
     if found := _CLASS.search(problem.value):
         way = "queue" if problem.field.rpartition(".")[2] == "queue" else "scheme"
@@ -39,13 +44,22 @@ def _with_way(problem: Problem) -> Problem:
             base = "QueueDiscipline" if way == "queue" else "Controller"
             return dataclasses.replace(problem, allowed=f"a class that extends tb.{base}, by its .{way}()")
         return dataclasses.replace(problem, allowed=f"{found[1]}.{way}(), with the class's settings in the brackets")
+    kind = "queue" if problem.field.endswith(("queue", "queue.part")) else "scheme"
+    way = _BY_FILE if _is_command() else f"YourClass.{kind}() in its place, or {_BY_CLASS} beforehand"
     if allowed.endswith(_BY_FILE):
-        allowed += f"; in Python, {_BY_CLASS} does that"
+        listed = allowed.removesuffix(_FILE_LOADED.format(kind))
+        allowed = allowed if _is_command() else f"{listed}. A {kind} of your own: {way}"
     elif "registered part" in allowed:
-        allowed += f"; {_BY_FILE} or, in Python, {_BY_CLASS} registers one"
+        allowed += f"; {way} registers one"
     elif '"custom", "' in allowed:  # Some are known already.
-        allowed += f"; in Python, {_BY_CLASS} adds one"
+        allowed += f"; {way} adds one"
     return dataclasses.replace(problem, allowed=allowed)
+
+
+def _is_command() -> bool:
+    """Whether this process is one of the command ``tailback``, of which a user loads classes by files."""
+    started = Path(sys.argv[0]) if sys.argv else Path()
+    return started.name == "tailback" or started.parts[-2:] == ("tailback", "__main__.py")
 
 
 def understood(data: Mapping[str, Any]) -> dict[str, Any] | None:

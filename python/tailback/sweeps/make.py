@@ -28,7 +28,7 @@ from tailback.sweeps.cache import Cache, folder_of, key
 from tailback.sweeps.design import Seeds, Variant, grid
 from tailback.sweeps.drive import drive, make_ready
 from tailback.sweeps.work import Row, Task
-from tailback.units import number
+from tailback.units import counted, number
 
 if TYPE_CHECKING:
     from tailback.sweeps.runs import Runs
@@ -197,7 +197,7 @@ def _work_off(
     told = progress if callable(progress) else None
     finished = len(plan.rows) - len(plan.tasks)
     keys = {task.number: task.key for task in plan.tasks}
-    with Bar(f"{len(plan.tasks)} runs", len(plan.tasks), show=progress is True) as bar:
+    with Bar(counted(len(plan.tasks), "run"), len(plan.tasks), show=progress is True) as bar:
         for done in drive(plan.tasks, jobs=jobs, executor=executor):
             before = plan.rows[done.number]
             if done.error:

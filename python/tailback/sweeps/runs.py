@@ -3,7 +3,8 @@ is the business of ``make.py``; intervals are made in ``statistics.py``, files i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,10 @@ from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label, many, plain_number
-from tailback.sweeps.spread import still
+from tailback.sweeps.measured import with_metrics
+from tailback.sweeps.spread import still, tell
 from tailback.sweeps.tables import OWN, axes_of
-from tailback.units import in_base_units
+from tailback.units import counted, in_base_units
 
 if TYPE_CHECKING:
     from tailback.plot.runs import RunPlots
@@ -52,6 +54,8 @@ class Runs(Tabular):
     """What it was made with."""
     command: str = ""
     """The command line that makes it again, where it came from one."""
+    own_units: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The units of metrics of one's own (:meth:`measured`)."""
 
     def __len__(self) -> int:
         return self.table.height
@@ -60,7 +64,7 @@ class Runs(Tabular):
         axes = ", ".join(f"{name} ({self.table[name].n_unique()})" for name in self.axes)
         failed = f", {self.failed.height} failed" if self.failed.height else ""
         alike = "; all seeds gave the same runs: nothing in them is drawn" if self.alike else ""
-        return f"<Runs: {len(self)} of {len(self.variants)} variants over {axes or 'seeds'}{failed}{alike}>"
+        return f"<Runs: {len(self)} of {counted(len(self.variants), 'variant')} over {axes or 'seeds'}{failed}{alike}>"
 
     @cached_property
     def alike(self) -> bool:
@@ -81,6 +85,7 @@ class Runs(Tabular):
         units = {name: unit for name, unit in UNITS.items() if name not in self.axes}
         # Where the name of a field is that of a column too, the column gave way to it.
         units |= {f"{own}_{name}": UNITS[name] for own in OWN.values() for name in self.axes if name in UNITS}
+        units |= self.own_units
         return units | {f"{name}_value": unit for name, (_, unit) in self._quantities.items()}
 
     @cached_property
@@ -127,11 +132,38 @@ class Runs(Tabular):
         Raises:
             KeyError: for a metric that is not there, with those that are.
         """
-        return statistics.wide(self.intervals(*metrics, by=by, level=level), self.keys(by))
+        tell(self)
+        return statistics.wide(self.means(*metrics, by=by, level=level), self.keys(by))
 
     def intervals(self, *metrics: str, by: str = "variant", level: float = 0.95) -> pl.DataFrame:
         """The same in long form, one row per variant and metric: ``mean``, ``low``, ``high``, ``half_width``, ``std``,
-        ``runs`` (the samples), ``failed`` and ``unit``."""
+        ``runs`` (the samples), ``failed`` and ``unit``. With one seed there are no intervals, and a warning says so."""
+        tell(self)
+        return self.means(*metrics, by=by, level=level)
+
+    def measured(
+        self, *, progress: bool = True, **metrics: Callable[[Result], float] | tuple[Callable[[Result], float], str]
+    ) -> Runs:
+        """The same runs with metrics of your own, which have intervals, comparisons and figures as all others::
+
+            runs = runs.measured(smooth=lambda result: dynamics.smoothness(result, "late"))
+            runs.intervals("goodput", "smooth")
+
+        Each run is made again in this process, one after the other, since a sweep keeps no time series.
+
+        Args:
+            progress: whether a bar is shown when it takes longer than two seconds.
+            metrics: by name, a function of a result that gives a number, or such a function and the number's unit. What is
+                not a number is missing in the means; ``runs`` of :meth:`intervals` says how many there were, and a warning
+                in how many runs it is missing, with the first reason.
+
+        Raises:
+            ArgumentError: for a name that a column has, and for what is no function, or gives no number.
+        """
+        return with_metrics(self, metrics, progress=progress)
+
+    def means(self, *metrics: str, by: str = "variant", level: float = 0.95) -> pl.DataFrame:
+        """As :meth:`intervals`, without a word where one seed gives none: for who says so elsewhere."""
         samples = self._samples(by)
         chosen = self._chosen(metrics, by)
         return statistics.intervals(samples, self.keys(by), chosen, level=level, units=self.units)
@@ -157,6 +189,7 @@ class Runs(Tabular):
             ArgumentError: where no two runs of a seed differ in this axis alone, as with ``points``, whose fields change
                 together.
         """
+        tell(self)
         by = "group" if axis == "group" else by
         samples, keys = self._samples(by), self.keys(by)
         if axis not in keys:
@@ -187,7 +220,7 @@ class Runs(Tabular):
         other = "variant" if by == "group" else "group"
         here, there = (statistics.metrics_of(self._samples(kind)) for kind in (by, other))
         for name in metrics:
-            if name not in here and name in there:
+            if isinstance(name, str) and name not in here and name in there:
                 raise unknown("metric", name, here, f'; by="{other}" has it')
         return list(metrics) or statistics.usual(self._samples(by), by)
 
@@ -222,7 +255,7 @@ class Runs(Tabular):
             # As the table has them: the seed 1.0 is its 1.
             keep &= pl.col(name).is_in([known[known.index(entry)] for entry in values])
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
-        return Runs(variants=self.variants, versions=self.versions, command=self.command, **found)
+        return dataclasses.replace(self, **found)
 
     def result(self, **chosen: Any) -> Result:
         """One run with its time series: made again, which gives the same bits.
@@ -244,6 +277,9 @@ class Runs(Tabular):
         if variant.scenario is None:
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
         return variant.scenario.run(seed=seed)
+
+    def _shown(self) -> pl.DataFrame:
+        return statistics.wide(self.means(), self.keys())
 
     def report(
         self,

@@ -6,12 +6,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tailback.results.warnings import warn
+
 if TYPE_CHECKING:
     from tailback.sweeps.runs import Runs
 
 ALIKE = "All seeds gave the same runs, so intervals say nothing: nothing in the scenario is drawn."
 SOME = "Where no ± stands, all seeds gave the same run: nothing in the scenario is drawn there."
 ONE = "One seed says nothing about the spread: means have no intervals."
+
+
+def tell(runs: Runs) -> None:
+    """Warns where one seed gives no intervals, as otherwise nothing but empty columns says so."""
+    if runs.table["seed"].n_unique() == 1:
+        warn(f"{ONE} seeds=5 gives some.")
 
 
 def why_none(runs: Runs) -> str:

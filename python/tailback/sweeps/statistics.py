@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from tailback.analysis.confidence import student_t
-from tailback.errors import refused, unknown
+from tailback.errors import ArgumentError, refused, unknown
 from tailback.results.formulas import COMPLETION_PERCENTILES, OF_THE_GROUP
 
 DEFAULT: Final[dict[str, tuple[str, ...]]] = {
@@ -198,5 +198,10 @@ def metrics_of(samples: pl.DataFrame) -> list[str]:
 
 def _known(samples: pl.DataFrame, metrics: Sequence[str]) -> None:
     for name in metrics:
+        if callable(name):
+            called = getattr(name, "__name__", "mine")
+            word = called if called.isidentifier() else "mine"
+            allowed = f"a column; runs.measured({word}={called}) makes one of a function of a result, to name here"
+            raise ArgumentError(f"metric: the function {called} is not allowed; expected {allowed}")
         if not isinstance(name, str) or name not in samples.columns or not samples.schema[name].is_numeric():
             raise unknown("metric", name, metrics_of(samples), _LISTED if isinstance(name, list | tuple) else "")

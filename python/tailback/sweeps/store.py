@@ -14,6 +14,7 @@ from tailback.errors import ScenarioError, StorageError
 from tailback.results import checksums, tables
 from tailback.results.files import new_folder, read_about
 from tailback.results.places import written
+from tailback.results.units import UNITS
 from tailback.scenario import Scenario
 from tailback.scenario.problems import from_pydantic
 from tailback.sweeps.design import Variant
@@ -90,7 +91,9 @@ def load(folder: Path, *, trust: bool = False) -> Runs:
     except (KeyError, TypeError) as error:
         raise StorageError(f"{folder}: {ABOUT} is damaged ({error}); expected a whole sweep") from error
     found = {name: tables.read_parquet(folder / f"{_FILES[name]}.parquet")[0] for name in Runs.TABLES}
-    return Runs(variants=variants, versions=versions, command=command, **found)
+    told = about.get("units", {}).get("table", {})
+    own = {name: unit for name, unit in told.items() if name not in UNITS and name in found["table"].columns}
+    return Runs(variants=variants, versions=versions, command=command, own_units=own, **found)
 
 
 def _variant(labels: dict[str, Any], scenario: dict[str, Any] | None, error: str) -> Variant:

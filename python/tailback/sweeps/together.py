@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -55,7 +56,7 @@ def _with_axis(runs: Runs, axis: str, value: object) -> Runs:
     said = label(value)
     variants = [Variant({axis: said, **one.labels}, one.scenario, one.error) for one in runs.variants]
     tables = {name: getattr(runs, name).select(pl.lit(said).alias(axis), pl.all()) for name in Runs.TABLES}
-    return Runs(variants=variants, versions=runs.versions, command=runs.command, **tables)
+    return dataclasses.replace(runs, variants=variants, **tables)
 
 
 def _joined(sweeps: Sequence[Runs]) -> Runs:
@@ -79,7 +80,8 @@ def _joined(sweeps: Sequence[Runs]) -> Runs:
     flows = pl.concat(parts["flows"], how="diagonal_relaxed").unique(["variant", "seed", "flow"], maintain_order=True)
     links = pl.concat(parts["links"], how="diagonal_relaxed").unique(["variant", "seed", "link"], maintain_order=True)
     versions = {name: said for runs in reversed(sweeps) for name, said in runs.versions.items()}
-    return Runs(variants=variants, table=table, flows=flows, links=links, versions=versions)
+    units = {name: unit for runs in reversed(sweeps) for name, unit in runs.own_units.items()}
+    return Runs(variants=variants, table=table, flows=flows, links=links, versions=versions, own_units=units)
 
 
 def _expect_same(one: Variant, other: Variant) -> None:

@@ -1,0 +1,83 @@
+"""Metrics of one's own over a sweep, and what is said where there are no intervals. The intervals themselves are tested in
+``test_statistics.py``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tailback as tb
+from tailback.results import dynamics, metrics
+from tailback.results.warnings import TailbackWarning
+
+SOON = {"from": "0 s", "to": "1 s"}
+
+
+@pytest.fixture(scope="module")
+def runs() -> tb.Runs:
+    link = tb.dumbbell(rate="4 Mbit/s", delay="10 ms", duration="4 s", warm_up="1 s")
+    mixed = link.with_flows(tb.flows(2, "reno", start=SOON), tb.flows(1, "cubic", start=SOON))
+    return mixed.sweep(buffer=["10 packets", "25 packets"], seeds=3, cache=False, jobs=1)
+
+
+def test_functions_have_the_same_intervals_as_named_metrics(runs: tb.Runs, tmp_path: Path) -> None:
+    own = runs.measured(mine=lambda result: float(metrics.goodput(result).sum()), smooth=(_smooth, "part"))
+    columns = ["buffer", "mean", "std", "runs", "low", "high", "half_width"]
+    named, mine = (own.intervals(name).select(columns) for name in ("goodput", "mine"))
+    assert mine.equals(named) or (mine["mean"] / named["mean"]).to_list() == pytest.approx([1.0, 1.0])
+    assert (mine["half_width"] / named["half_width"]).to_list() == pytest.approx([1.0, 1.0])
+    assert own.intervals("smooth")["unit"].to_list() == ["part", "part"]
+    assert own.compare("buffer", None, "mine")["runs"].to_list() == [3]
+    assert own.summary("smooth").height == 2
+    own.plot.over("buffer", "smooth")
+    own.save(tmp_path / "own")
+    kept = tb.Runs.load(tmp_path / "own")
+    assert kept.table["smooth"].equals(own.table["smooth"])
+    assert kept.intervals("smooth")["unit"].to_list() == ["part", "part"]
+    assert "smooth" not in runs.table.columns
+
+
+def _smooth(result: tb.Result) -> float:
+    return dynamics.smoothness(result, "cubic")
+
+
+def test_what_is_no_number_is_missing_with_its_reason(runs: tb.Runs) -> None:
+    with pytest.warns(TailbackWarning, match=r"never is missing in 6 of 6 runs, .*; the first says: settling_time: no"):
+        own = runs.measured(never=lambda result: dynamics.settling_time(result, "cubic", share=1.0))
+    assert own.intervals("never")["runs"].to_list() == [0, 0]
+    with pytest.warns(TailbackWarning, match=r"some is missing in 3 of 6 runs, which its means leave out$"):
+        some = runs.measured(some=lambda result: result.seed if "10 p" in str(result.scenario) else math.nan)
+    assert some.intervals("some")["mean"].to_list() == [2.0, None]
+
+
+def test_functions_that_give_no_metric_are_refused(runs: tb.Runs) -> None:
+    with pytest.raises(tb.ArgumentError, match=r"goodput: a column of the runs has this name"):
+        runs.measured(goodput=_smooth)
+    with pytest.raises(tb.ArgumentError, match=r"text: its function gave 'many'; expected a number, or None"):
+        runs.measured(text=lambda _: "many")  # type: ignore[arg-type,return-value]  # That is the mistake.
+    with pytest.raises(tb.ArgumentError, match=r"mine: 3 is not allowed; expected a function of a result"):
+        runs.measured(mine=3)  # type: ignore[arg-type]  # Likewise.
+    with pytest.raises(tb.ArgumentError, match=r"metrics: none is given"):
+        runs.measured()
+    with pytest.raises(tb.ArgumentError, match=r"the function _smooth .*runs\.measured\(_smooth=_smooth\) makes one"):
+        runs.intervals(_smooth)  # type: ignore[arg-type]  # Likewise.
+
+
+def test_one_seed_says_that_it_has_no_intervals(runs: tb.Runs) -> None:
+    one = runs.select(seed=1)
+    calls: list[Callable[[], object]] = [one.intervals, one.summary, lambda: one.compare("buffer")]
+    for call in calls:
+        with pytest.warns(
+            TailbackWarning, match=r"One seed says nothing about the spread.* seeds=5 gives some"
+        ) as told:
+            call()
+        assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runs.intervals()
+        one._repr_html_()
+        one.plot.over("buffer", "goodput")
