@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -267,14 +268,15 @@ def test_windows_that_are_none_are_refused(result: tb.Result, window: Any) -> No
 
 def test_what_is_not_a_number_says_why(result: tb.Result) -> None:
     made = made_up(result, {"a": [1e6] * 40, "b": [3e6] * 40})
-    for call, why in (
+    calls: list[tuple[Callable[[], float], str]] = [
         (lambda: dynamics.settling_time(made, "a", 4e6), r"a was within 0.2 of 4e\+06 bit/s; the nearest had 1e\+06"),
         (
             lambda: fairness.delta_fair_convergence(made, "a", "b"),
             r"shares from 0.4 to 0.6 .*; the nearest share of a was 0.25",
         ),
         (lambda: dynamics.convergence_time(made, "a", 5), r"a had 500,000 bytes of 150,000,000 when the run ended"),
-    ):
+    ]
+    for call, why in calls:
         with pytest.warns(TailbackWarning, match=why) as told:
             assert np.isnan(call())
         assert told[0].filename == __file__
@@ -289,11 +291,12 @@ def test_what_is_not_a_number_says_why(result: tb.Result) -> None:
 def test_tolerances_are_parts(result: tb.Result, wrong: float) -> None:
     made = made_up(result, {"a": [1e6] * 40, "b": [3e6] * 40})
     allowed = "is not allowed; expected a number of at least 0 and below 1"
-    for call, name in (
+    calls: list[tuple[Callable[[], float], str]] = [
         (lambda: dynamics.settling_time(made, "a", 1e6, tolerance=wrong), "tolerance"),
         (lambda: dynamics.steady_after(made, "a", 0, 4, tolerance=wrong), "tolerance"),
         (lambda: fairness.delta_fair_convergence(made, "a", "b", delta=wrong), "delta"),
-    ):
+    ]
+    for call, name in calls:
         with pytest.raises(tb.ArgumentError, match=f"{name}: {wrong} {allowed}"):
             call()
     with pytest.raises(tb.ArgumentError, match="share: inf is not allowed"):

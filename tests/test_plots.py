@@ -228,6 +228,37 @@ def test_users_settings_are_left_alone() -> None:
     assert dict(mpl.rcParams) == before
 
 
+def test_size_and_letters_are_the_users_where_they_say_so(result: tb.Result, runs: tb.Runs, tmp_path: Path) -> None:
+    usual, panels = runs.plot.share(), result.plot.overview()
+    own: dict[Any, Any] = {
+        "figure.figsize": (3.2, 1.8),
+        "figure.dpi": 150,
+        "font.size": 18,
+        "font.family": ["monospace"],
+    }
+    with mpl.rc_context({**own, "axes.grid": False, "lines.linewidth": 9}):
+        made, larger = runs.plot.share(), result.plot.overview()
+        with mpl.rc_context({"axes.labelsize": 5}):
+            small = runs.plot.share()
+        page = runs.report(tmp_path / "page")
+    assert made.get_size_inches() == pytest.approx(usual.get_size_inches() / 2)
+    assert larger.get_figwidth() == pytest.approx(panels.get_figwidth() / 2)
+    assert made.dpi == 150
+    axis, before = made.axes[0], usual.axes[0]
+    for name in ("xaxis", "yaxis"):
+        label, was = getattr(axis, name).label, getattr(before, name).label
+        assert label.get_fontsize() == pytest.approx(2 * was.get_fontsize())
+        assert label.get_fontfamily() == ["monospace"]
+    assert small.axes[0].xaxis.label.get_fontsize() == 5
+    assert axis.lines[0].get_linewidth() == before.lines[0].get_linewidth()
+    assert axis.xaxis.get_gridlines()[0].get_visible()
+    runs.report(tmp_path / "usual")
+    figure = next(page.parent.rglob("*.svg")).relative_to(page.parent)
+    assert (page.parent / figure).read_bytes() == (tmp_path / "usual" / figure).read_bytes(), (
+        "pages are laid out for theirs"
+    )
+
+
 def test_colours_can_be_told_apart_in_grey() -> None:
     # Neighbours in the order of use differ in lightness, and every line has dashes of its own besides.
     rgb = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in COLOURS[:4]])

@@ -50,7 +50,7 @@ class Plots(Figures):
         panels += [tokens.panel(name) for name in notes]
         if not panels:
             raise NotFoundError(without_series(result))
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
             for axis, panel in zip(axes, panels, strict=True):
                 panel(axis, result, link)
@@ -69,7 +69,7 @@ class Plots(Figures):
         timed = [gates.raster, *(panel for panel in drawn if overtime.has(result, panel))]
         others = [gates.durations, gates.shares]
         heights = [gates.height(result), *(1.5 for _ in timed[1:]), *(1.35 for _ in others)]
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, len(heights), height=1.0 + 1.12 * sum(heights), height_ratios=heights)
             for axis, panel in zip(axes, timed, strict=False):
                 panel(axis, result, link)
@@ -87,7 +87,7 @@ class Plots(Figures):
         """Which flows are switched on when: a line for each, coloured while it is on."""
         if not gates.has(self._result):
             raise NotFoundError("no flow was switched off, or record.flows does not include those that were")
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=0.9 + gates.height(self._result))
             gates.raster(axes[0], self._result, None)
             overtime.mark_warm_up(axes[0], self._result)
@@ -99,7 +99,7 @@ class Plots(Figures):
         """How long flows were switched off: a histogram of the times that ended, and their median."""
         if not gates.has(self._result):
             raise NotFoundError("no flow was switched off, or record.flows does not include those that were")
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=2.8)
             gates.durations(axes[0], self._result)
         return made
@@ -128,7 +128,7 @@ class Plots(Figures):
     def cdf(self, column: str = "queueing_delay", *, ax: Axes | None = None) -> Figure:
         """The distribution over time of the bottleneck's ``queueing_delay`` or ``queue_packets``, or of a column of the
         flows' time series, ``goodput`` or ``rtt`` for example."""
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=3.2)
             distribution.of_result(made, axes[0], self._result, column)
         return made
@@ -136,14 +136,14 @@ class Plots(Figures):
     def fairness(self, windows: Sequence[float] | float | None = None, *, ax: Axes | None = None) -> Figure:
         """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds: by default those of 1, 5
         and 20 s (RFC 8868) that are whole bins, and where none is, 1, 5 and 20 bins."""
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=2.8)
             fairness.over_time(made, axes[0], self._result, windows)
         return made
 
     def phase(self, flow: str | None = None, link: str | None = None, *, ax: Axes | None = None) -> Figure:
         """The window of a flow (the sum of all where none is named) against the queue of a link (the bottleneck's)."""
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=3.6)
             phase.window_queue(made, axes[0], self._result, flow, link)
         return made
@@ -151,7 +151,7 @@ class Plots(Figures):
     def completion(self, *, ax: Axes | None = None) -> Figure:
         """Completion times of files and bursts that began from ``warm_up`` on against their sizes: each, median and 95th
         percentile."""
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=3.0)
             transfers.by_size(made, axes[0], self._result)
         return made
@@ -159,7 +159,7 @@ class Plots(Figures):
     def _one(self, panel: overtime.Panel, link: str | None, ax: Axes | None) -> Figure:
         if not overtime.has(self._result, panel):
             raise NotFoundError("this was not recorded; expected record.flows and record.links to include it")
-        with style():
+        with style(heed=True):
             made, axes = canvas(ax, height=2.8)
             panel(axes[0], self._result, link)
             overtime.mark_warm_up(axes[0], self._result)

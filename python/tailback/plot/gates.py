@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tailback.plot.distribution import steps
-from tailback.plot.style import COLOURS, INK, line
+from tailback.plot.style import COLOURS, INK, letters, line
 from tailback.results.gates import gated_groups, off_times
 from tailback.units import scale_of
 
@@ -58,7 +58,7 @@ def raster(axis: Axes, result: Result, _: str | None) -> None:
     axis.grid(visible=False, axis="y")
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     more = f", the first {ROWS}" if flows.height == ROWS else ""
-    axis.set_title(f"{' and '.join(groups)}: on where coloured{more}", fontsize=8.5, color=INK)
+    axis.set_title(f"{' and '.join(groups)}: on where coloured{more}", fontsize=letters(8.5), color=INK)
 
 
 def durations(axis: Axes, result: Result, _: str | None = None) -> None:
@@ -75,7 +75,7 @@ def durations(axis: Axes, result: Result, _: str | None = None) -> None:
                 axis.hist(values, bins=list(edges), color=colour, alpha=0.85, linewidth=0)
                 axis.axvline(float(np.median(values)), color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         axis.set_xlim(0.0, 1.02 * longest)
-        axis.set_title("dashed: the median", fontsize=8.5, color=INK)
+        axis.set_title("dashed: the median", fontsize=letters(8.5), color=INK)
     else:
         axis.text(0.5, 0.5, "nobody was switched off and on again", transform=axis.transAxes, ha="center", va="center")
         axis.set_yticks([])

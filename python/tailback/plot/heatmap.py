@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tailback.errors import refused, unknown
 from tailback.plot import series
 from tailback.plot.along import in_order, in_short, is_quantity, span
-from tailback.plot.style import Drawing, colour_bar
+from tailback.plot.style import Drawing, colour_bar, letters
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _label(side: Axis, name: str, values: Sequence[object], *, narrow: bool) -> 
 def _tell(made: Figure, axes: Sequence[Axes], text: str) -> None:
     """Says over what cells are means: above all panels, or above the first where the figure is the caller's."""
     if len(axes) > 1 and isinstance(made, Drawing):
-        made.suptitle(text, x=0.01, ha="left", fontsize=8.5)
+        made.suptitle(text, x=0.01, ha="left", fontsize=letters(8.5))
     else:
         axes[0].set_title("\n".join(part for part in (text, axes[0].get_title(loc="left")) if part))
 
@@ -148,7 +148,7 @@ def _write(axis: Axes, image: QuadMesh, cells: NDArray[np.float64]) -> None:
     for row, column in np.argwhere(np.isfinite(cells)):
         value = cells[row, column]
         colour = _on(np.ravel(image.to_rgba(np.array([value]))))
-        axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
+        axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=letters(7.5), color=colour)
 
 
 def _on(cell: Sequence[float] | NDArray[np.float64]) -> str:

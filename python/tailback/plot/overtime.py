@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback import _core
-from tailback.plot.style import FAINT, INK, line
+from tailback.plot.style import FAINT, INK, letters, line
 from tailback.results.bins import after_warm_up
 from tailback.results.metrics import delays_by_queue, has_queues_within
 from tailback.units import scale_of
@@ -75,14 +75,14 @@ def queue(axis: Axes, result: Result, link: str | None) -> None:
             xycoords=("axes fraction", "data"),
             ha="right",
             va="bottom",
-            fontsize=7.5,
+            fontsize=letters(7.5),
             color=INK,
             xytext=(0, 1),
             textcoords="offset points",
         )
         # A buffer of nothing still leaves an axis of some height.
         axis.set_ylim(top=1.15 * max(limit, float(np.max(high, initial=0.0)), 1.0))
-    axis.set_title(f"at {name}", fontsize=8.5, color=INK)
+    axis.set_title(f"at {name}", fontsize=letters(8.5), color=INK)
 
 
 def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
@@ -101,7 +101,7 @@ def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
     names = [link if name == "all" else f"{link}, {name}" for link, name, _time, _delay in shown]
     axis.set_ylabel("queue's delay (ms)")
     axis.set_ylim(-0.05 * top, 1.6 * top or 1.0)  # Room for the names, and for a line at nothing.
-    axis.legend(lines, names, loc="upper right", ncols=3, fontsize=7.5)
+    axis.legend(lines, names, loc="upper right", ncols=3, fontsize=letters(7.5))
 
 
 def fit(axis: Axes, result: Result) -> None:
@@ -118,7 +118,7 @@ def fit(axis: Axes, result: Result) -> None:
             (0.005, 0.97),
             xycoords="axes fraction",
             va="top",
-            fontsize=7.5,
+            fontsize=letters(7.5),
             color=INK,
             bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1.5},
         )

@@ -13,7 +13,7 @@ from matplotlib.textpath import TextPath
 
 from tailback.errors import unknown
 from tailback.plot.along import span, width_of
-from tailback.plot.style import Drawing
+from tailback.plot.style import Drawing, letters
 from tailback.results.units import LABELS
 from tailback.units import scale_of
 
@@ -93,14 +93,14 @@ def pooled(runs: Runs, columns: Sequence[str], what: str) -> str:
 def head(axis: Axes, text: str, *, right: str = "") -> None:
     """The small line above a panel: a text, and another at its right end. A text that would cross that one, or leave the figure,
     stands in several lines."""
-    letters = int(_PER_INCH * width_of(axis))
-    crosses = len(text) > letters - len(right) - 2
+    room = int(_PER_INCH * width_of(axis) * _HEAD / letters(_HEAD))
+    crosses = len(text) > room - len(right) - 2
     # A number stays with its unit.
-    lines = textwrap.wrap(_COUNTED.sub("\N{NO-BREAK SPACE}", text), letters) if crosses else [text]
+    lines = textwrap.wrap(_COUNTED.sub("\N{NO-BREAK SPACE}", text), room) if crosses else [text]
     if crosses and right:
         lines.append("")  # Where the other stands.
-    axis.set_title("\n".join(lines), loc="left", fontsize=_HEAD)
-    axis.set_title(right, loc="right", fontsize=_HEAD)
+    axis.set_title("\n".join(lines), loc="left", fontsize=letters(_HEAD))
+    axis.set_title(right, loc="right", fontsize=letters(_HEAD))
 
 
 def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = None, most: int | None = None) -> None:
@@ -123,7 +123,7 @@ def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = No
     handles = [found[name] for name in names]
     if isinstance(made, Drawing):
         # Taken from the panels, what many names need would leave nothing of them.
-        made.grow(ROW * max(0, -(-len(names) // columns) - ROWS))
+        made.grow(letters(ROW) * max(0, -(-len(names) // columns) - ROWS))
         made.legend(handles, names, loc="outside upper left", ncols=columns)
     else:
         axes[0].legend(handles, names, ncols=columns)
@@ -131,8 +131,9 @@ def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = No
 
 def _columns(names: Sequence[str], width: float) -> int:
     """As many as stand side by side in a figure so many inches wide, but no more than rows of one length need."""
-    longest = _HINTED * max(TextPath((0.0, 0.0), name, size=_SIZE).get_extents().width for name in names)
-    most = max(1, min(len(names), 5, int(72.0 * width / (longest + _BESIDE * _SIZE))))
+    size = letters(_SIZE)
+    longest = _HINTED * max(TextPath((0.0, 0.0), name, size=size).get_extents().width for name in names)
+    most = max(1, min(len(names), 5, int(72.0 * width / (longest + _BESIDE * size))))
     return -(-len(names) // -(-len(names) // most))
 
 

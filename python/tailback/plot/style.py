@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from inspect import ismethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 import numpy as np
@@ -75,14 +75,71 @@ _RULES: dict[Any, Any] = {
 }
 
 
+HEEDED: Final = (
+    "figure.figsize",
+    "figure.dpi",
+    "savefig.dpi",
+    "font.family",
+    "font.serif",
+    "font.sans-serif",
+    "font.monospace",
+    "font.cursive",
+    "font.fantasy",
+    "font.stretch",
+    "font.style",
+    "font.variant",
+    "font.weight",
+    "mathtext.fontset",
+    "axes.labelsize",
+    "axes.titlesize",
+    "legend.fontsize",
+    "xtick.labelsize",
+    "ytick.labelsize",
+)
+"""Settings of matplotlib that figures of results and sweeps take from the user where they differ from matplotlib's own: how large a
+figure is, and its letters. ``font.size`` too, by which all other sizes of letters grow. Colours, marks, lines, grids and limits
+stay ours: they say what is what, or are chosen so that a figure shows all of it and can be read in grey."""
+_WIDTH, _HEIGHT = 6.4, 3.6
+_POINTS = 9.0
+"""The size of letters that ours are chosen for."""
+
+
+def _of_user() -> dict[str, Any]:
+    """The settings that the user has made and that we heed."""
+    here, theirs = mpl.rcParams, mpl.rcParamsDefault
+    own: dict[str, Any] = {}
+    if here["font.size"] != theirs["font.size"]:
+        grown = here["font.size"] / _POINTS
+        own = {name: grown * size for name, size in _RULES.items() if name == "font.size" or name.endswith("size")}
+        own = {name: size for name, size in own.items() if not name.startswith("lines.")}
+    return own | {name: here[name] for name in HEEDED if here[name] != theirs[name]}
+
+
+def letters(points: float) -> float:
+    """The size of a text of ours, as the user's settings have it, where :func:`style` is."""
+    return points * float(mpl.rcParams["font.size"]) / _POINTS
+
+
+@contextmanager
+def unheeded() -> Iterator[None]:
+    """Figures drawn inside look as they do everywhere, for pages that are laid out for them."""
+    with mpl.rc_context({name: mpl.rcParamsDefault[name] for name in (*HEEDED, "font.size")}):
+        yield
+
+
 @checked_call
 @contextmanager
-def style() -> Iterator[None]:
-    """Figures made inside look like ours; the user's own matplotlib settings are left alone."""
+def style(*, heed: bool = False) -> Iterator[None]:
+    """Figures made inside look like ours; the user's own matplotlib settings are left alone.
+
+    Args:
+        heed: whether figures take the user's size and letters (:data:`HEEDED`).
+    """
+    own = _of_user() if heed else {}
     cycle = cycler(color=[COLOURS[i % len(COLOURS)] for i in range(24)]) + cycler(
         linestyle=[DASHES[i % len(DASHES)] for i in range(24)]
     )
-    rules: dict[Any, Any] = {**dict(mpl.rcParamsDefault), **dict(_RULES), "axes.prop_cycle": cycle}
+    rules: dict[Any, Any] = {**dict(mpl.rcParamsDefault), **dict(_RULES), "axes.prop_cycle": cycle, **own}
     rules.pop("backend", None)  # Whatever shows figures to the user stays.
     with mpl.rc_context(rules):
         yield
@@ -117,9 +174,13 @@ class Drawing(Figure):
 
 @checked_call
 def figure(
-    rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.6, **layout: Any
+    rows: int = 1, columns: int = 1, *, width: float = _WIDTH, height: float = _HEIGHT, **layout: Any
 ) -> tuple[Figure, list[Axes]]:
-    """An empty figure of our looks, sizes in inches, without touching pyplot; axes in reading order."""
+    """An empty figure of our looks, sizes in inches, without touching pyplot; axes in reading order. A size of the user's is that
+    of a figure with one panel of the usual height; figures of more and of other heights differ from it as they do from ours."""
+    size = mpl.rcParams["figure.figsize"]
+    if size != mpl.rcParamsDefault["figure.figsize"]:
+        width, height = width * size[0] / _WIDTH, height * size[1] / _HEIGHT
     made = Drawing(figsize=(width, height), layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False, **layout)
     return made, list(axes.ravel())

@@ -12,7 +12,7 @@ import polars as pl
 
 from tailback.cells import cell
 from tailback.errors import ArgumentError
-from tailback.plot.style import save
+from tailback.plot.style import save, unheeded
 from tailback.report.again import result_command, run_command
 from tailback.report.drawn import Cells, Drawn, figures_of_result, figures_of_sweep
 from tailback.report.figure import csv_download
@@ -161,8 +161,9 @@ def _interactive(figures: Sequence[dict[str, Any]]) -> bool:
 
 def _figure(drawn: Drawn, folder: Path, source: Path) -> dict[str, Any]:
     target = folder / f"{drawn.id}.svg"
-    made = drawn.draw()
-    save(made, target, salt=drawn.id)
+    with unheeded():
+        made = drawn.draw()
+        save(made, target, salt=drawn.id)
     points = folder / f"{drawn.id}.csv"
     tables.write_csv(points_of(made), points)
     data = [csv_download("data (CSV)", points, folder)]
