@@ -41,6 +41,8 @@ _HEAD = 8.0
 """Points that the letters of the small line above a panel are high."""
 _PER_INCH = 18
 """So many of these letters stand on an inch, on average."""
+_LABEL = 9.0
+"""Points that the letters of a label of ours are high."""
 _COUNTED = re.compile(r"(?<=\d) (?=[A-Za-zµ])")
 
 
@@ -139,5 +141,6 @@ def _columns(names: Sequence[str], width: float) -> int:
 
 def label_up(axis: Axes, text: str) -> None:
     """Labels the vertical axis of a panel that is one of several: on two lines what is longer than the panel is high."""
-    lines = textwrap.wrap(text, LONG) if len(text) > LONG else [text]
+    room = max(1, int(LONG * _LABEL * max(letters(1.0), 1.0) / axis.yaxis.label.get_fontsize()))
+    lines = textwrap.wrap(text, room) if len(text) > room else [text]
     axis.set_ylabel("\n".join(lines))

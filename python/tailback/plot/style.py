@@ -181,6 +181,8 @@ def figure(
     size = mpl.rcParams["figure.figsize"]
     if size != mpl.rcParamsDefault["figure.figsize"]:
         width, height = width * size[0] / _WIDTH, height * size[1] / _HEIGHT
+    else:  # Room for letters that are larger than ours.
+        height *= max(1.0, letters(1.0))
     made = Drawing(figsize=(width, height), layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False, **layout)
     return made, list(axes.ravel())
