@@ -114,6 +114,9 @@ def test_the_quickstarts_figure_is_measured_drawn_and_judged(tmp_path: Path, mon
     assert "<svg" in Path(found["figure"]).read_text()
     data = pl.read_parquet(found["data"])
     assert data["load"].n_unique() == len(fig_5.LOADS)
+    scenario = tb.Scenario.from_toml(Path(found["data"]).with_suffix(".toml"))
+    assert scenario.replace(duration="1 s").run().flows.height
+    assert "tailback run mtsc/fig-5.toml" in (tmp_path / "index.html").read_text()
     assert (tmp_path / "index.html").exists()
 
 

@@ -3,12 +3,17 @@ is in ``comparison_figure.py``; ``write_comparison.py`` writes the page."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 import tailback as tb
+from tailback.commands.custom import use_files
+from tailback.custom.registry import registered
+from tailback.custom.registry import table as as_scheme
+from tailback.errors import TailbackError
 from tailback.sweeps.design import Variant
 from tailback.sweeps.make import run_all
 from tools.over_seeds import over_seeds
@@ -73,6 +78,35 @@ MEASURES = {
 def schemes() -> dict[str, Any]:
     """All of them, in the order of the tables."""
     return {title: scheme for family in FAMILIES.values() for title, scheme in family.items()}
+
+
+OWN = "of your own"
+
+
+def add_own(files: Sequence[Path]) -> list[str]:
+    """Adds the controllers of Python files to the schemes; what they are called.
+
+    Raises:
+        TailbackError: for a file that is none, without a controller, or with one that is called as another scheme is.
+    """
+    before = set(registered())
+    use_files(files)
+    own = {
+        name: part for (place, name), part in registered().items() if place == "scheme" and (place, name) not in before
+    }
+    if not own:
+        raise TailbackError(
+            f"{', '.join(map(str, files))}: no controller is in there; expected a subclass of tb.Controller"
+        )
+    for name, part in own.items():
+        if name in schemes():
+            raise TailbackError(
+                f'{name}: a scheme has this name; expected another, such as name = "my-{name}" in the class'
+            )
+        FAMILIES.setdefault(OWN, {})[name] = as_scheme(part, {})
+        if getattr(part, "reliability", "") == "datagram":
+            DATAGRAMS.add(name)
+    return list(own)
 
 
 def _rate(link: str) -> float:

@@ -1,15 +1,18 @@
 """Compares all schemes on one set of networks and writes the page, its figure and its table: docs/comparison.md; `make
-comparison` does this. `make comparison ARGS=--quick` takes less than two minutes and writes to out/comparison."""
+comparison` does this. `make comparison ARGS=--quick` takes less than two minutes and writes to out/comparison, and so does
+`ARGS="--custom FILE.py"`, which puts controllers of your own beside the page's rows."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 
+from tailback.errors import TailbackError
 from tailback.plot.style import save
-from tools.comparison import FAMILIES, LINKS, MEASURES, intervals, measure, schemes, worst
+from tools.comparison import FAMILIES, LINKS, MEASURES, add_own, intervals, measure, schemes, worst
 from tools.comparison_figure import draw
 from tools.pages import DOCS, for_a_look, replace, write_cells
 
@@ -89,17 +92,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="24 s and one seed instead of 60 s and five")
     parser.add_argument("--jobs", type=int, default=None, help="processes (default: all cores)")
-    parser.add_argument("--only", nargs="+", choices=list(schemes()), help="measure these; other rows stay as they are")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--only", nargs="+", choices=list(schemes()), help="measure these; other rows stay as they are")
+    chosen.add_argument(
+        "--custom",
+        nargs="+",
+        type=Path,
+        metavar="FILE.py",
+        help="measure the controllers of these files beside the page's rows",
+    )
     given = parser.parse_args()
     seconds, seeds = (24, 1) if given.quick else (60, 5)
-    titles = given.only or list(schemes())
+    try:
+        own = add_own(given.custom) if given.custom else []
+    except TailbackError as error:
+        parser.error(str(error))
+    titles = given.only or own or list(schemes())
     # CUBIC is what harm is counted against.
     table = intervals(measure(seconds, seeds, list(dict.fromkeys([*titles, "cubic"])), given.jobs))
     kept = {}
-    if given.only:
+    if given.only or own:
         table = renewed(table, titles)
         kept = {it: line for it, line in standing().items() if it not in titles}
-    page, figure, cells = (for_a_look(path, "comparison") if given.quick else path for path in (PAGE, FIGURE, CELLS))
+    apart = given.quick or own
+    page, figure, cells = (for_a_look(path, "comparison") if apart else path for path in (PAGE, FIGURE, CELLS))
     save(draw(table), figure, salt="comparison")
     write_cells(table, cells)
     replace(page, *MARKS, markdown(table, seconds, seeds, kept))

@@ -21,6 +21,7 @@ from tailback.papers.ledger import Claim
 from tailback.plain import plain
 from tailback.pool import Pool, as_done
 from tailback.progress import Bar
+from tailback.results.files import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,6 +239,18 @@ def _write(verdict: Verdict, out: Path) -> None:
     finished.keep(verdict.claim, verdict.fidelity, done, data)
 
 
+def _write_scenario(said: str, target: Path) -> None:
+    """Writes one of an item's scenarios beside its data, for who wants to change it; none is left where it has none now.
+
+    Raises:
+        StorageError: where it cannot be written.
+    """
+    if said:
+        write_file(target, lambda path: path.write_text(said, encoding="utf-8"))
+    else:
+        target.unlink(missing_ok=True)
+
+
 def _draw(verdict: Verdict, out: Path) -> bool:
     """Draws an item's figure; whether there is one. Where its drawing fails, so has the item.
 
@@ -249,6 +262,7 @@ def _draw(verdict: Verdict, out: Path) -> bool:
     from tailback.plot.style import save
 
     data = _target(verdict.claim, out)
+    _write_scenario(verdict.outcome.scenario, data.with_suffix(".toml"))
     try:
         drawn = verdict.claim.item().draw(verdict.outcome)
         save(drawn, data.with_suffix(".svg"), salt=verdict.claim.id)

@@ -141,6 +141,6 @@ def _columns(names: Sequence[str], width: float) -> int:
 
 def label_up(axis: Axes, text: str) -> None:
     """Labels the vertical axis of a panel that is one of several: on two lines what is longer than the panel is high."""
-    room = max(1, int(LONG * _LABEL * max(letters(1.0), 1.0) / axis.yaxis.label.get_fontsize()))
+    room = max(1, int(LONG * _LABEL * max(letters(1.0), 1.0) / float(axis.yaxis.label.get_fontsize())))
     lines = textwrap.wrap(text, room) if len(text) > room else [text]
     axis.set_ylabel("\n".join(lines))
