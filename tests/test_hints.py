@@ -54,6 +54,14 @@ def test_copies_of_results_are_made_as_before(result: tb.Result) -> None:
         (lambda tb: tb.Flow("cubic"), "arguments: 'cubic' is not allowed; expected its name, as in scheme=…"),
         (lambda tb: tb.GraphLink(from_="a", to="b", rate=3), "rate: 3 is not allowed; expected a rate with its unit"),
         (lambda tb: tb.flows(1, "reno", transport={"ecn_echo": "counted"}), "expected `ecn_echo` in `receiver`"),
+        (
+            lambda tb: tb.dumbbell(bandwidth="1 Mbit/s"),
+            "bandwidth: an unknown argument is not allowed; expected `rate`",
+        ),
+        (lambda tb: tb.dumbbell(rate="1 Mbit/s", rtt="9 ms"), "expected `delay`, which is one way over the bottleneck"),
+        (lambda tb: tb.dumbbell(rate="1 Mbit/s", flows=tb.flows(1, "reno")), 'as in flows=[tb.flows(2, "cubic")]'),
+        (lambda tb: tb.Scenario.of([1]), "data: [1] is not allowed; expected a table of fields, as in JSON"),
+        (lambda tb: tb.flows(1, _Mine.scheme), "expected what it gives: _Mine.scheme(), with the class's settings"),
         (lambda tb: tb.dumbbell(rate="1 Mbit/s", loss=float("nan")), '"nan" is not allowed; expected a number from 0'),
     ],
 )
@@ -138,3 +146,55 @@ def test_a_change_of_no_field_is_told_whole() -> None:
 
     with pytest.raises(tb.ScenarioError, match="the change: '=1' is not allowed; expected FIELD=VALUE"):
         changes_of(["=1"])
+
+
+class _Mine(tb.Controller):
+    def __init__(self, connection: tb.Connection, gain: float = 1.0) -> None:
+        super().__init__(connection)
+        self.gain = gain
+
+    def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+        raise ZeroDivisionError(now, feedback, cx)
+
+    def directive(self) -> tb.Directive:
+        return tb.Directive(window=15_000)
+
+
+def test_attributes_of_scenarios_say_where_a_field_is() -> None:
+    scenario = tb.dumbbell(rate="1 Mbit/s", duration="1 s")
+    with pytest.raises(AttributeError, match=r"no attribute 'buffer'; expected \.topology\.buffer"):
+        _ = scenario.buffer  # type: ignore[attr-defined]  # That is the mistake.
+    with pytest.raises(AttributeError, match=r"no attribute 'bin'; expected \.record\.bin"):
+        _ = scenario.bin  # type: ignore[attr-defined]  # Likewise.
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        _ = scenario.nothing  # type: ignore[attr-defined]  # Likewise.
+    with pytest.raises(AttributeError, match=r"durration: Scenario has no such field \(did you mean duration\?\)"):
+        scenario.durration = "5 s"
+    assert not hasattr(scenario, "buffer")
+    for other in (copy.copy(scenario), copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
+        assert other == scenario
+
+
+def test_settings_have_names() -> None:
+    with pytest.raises(tb.PartError, match=r"_Mine: 2 is not allowed; expected its name, as in gain=2"):
+        _Mine.scheme(2)  # type: ignore[arg-type]  # That is the mistake.
+
+
+def test_figures_of_runs_that_all_failed_say_so() -> None:
+    base = tb.dumbbell(rate="1 Mbit/s", duration="1 s").with_flows(tb.flows(1, _Mine.scheme()))
+    runs = base.sweep(buffer=["5 packets", "9 packets"], seeds=1, cache=False, jobs=1)
+    for name in ("over", "share", "cdf", "heatmap", "throughput_delay"):
+        arguments = {"x": "buffer", "y": "buffer"} if name == "heatmap" else {}
+        with pytest.raises(tb.NotFoundError if name != "heatmap" else tb.TailbackError):
+            getattr(runs.plot, name)(**arguments)
+
+
+def test_a_run_without_time_series_says_why() -> None:
+    short = tb.dumbbell(rate="1 Mbit/s", duration="50 ms").with_flows(tb.flows(1, "reno")).run()
+    with pytest.raises(
+        tb.NotFoundError,
+        match=r"flow 'reno' has no time series; recorded are: none; record\.bin of 0\.1 s is longer than",
+    ):
+        short.series(flow="reno")
+    with pytest.raises(tb.CallError, match=r"series\(\): 'reno': expected with its name, as in flow=…"):
+        short.series("reno")  # type: ignore[call-arg]  # That is the mistake.

@@ -82,7 +82,8 @@ def _as_named(value: Any, parameters: Sequence[inspect.Parameter]) -> str:
         if isinstance(value, str) and value.isidentifier():
             return f"{value}=…"
     known = [each.name for each in parameters if each.kind not in _FURTHER]
-    return f"{(known or ['name'])[-1]}=…"
+    named = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    return f"{[*named[:1], *known[-1:], 'name'][0]}=…"
 
 
 def _in_place_of(name: str, parameters: Sequence[inspect.Parameter]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, ABCMeta, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never
 
 from tailback._core import (
     Arrival,
@@ -148,7 +148,7 @@ class Controller(ABC, metaclass=Made):
         return None
 
     @classmethod
-    def scheme(cls, **settings: bool | float | str) -> dict[str, Any]:
+    def scheme(cls, *unnamed: Never, **settings: bool | float | str) -> dict[str, Any]:
         """This controller as a scheme of a scenario, with these settings: ``tb.flows(2, MyController.scheme(gain=2))``.
 
         Registers it in this process.
@@ -156,7 +156,7 @@ class Controller(ABC, metaclass=Made):
         Raises:
             PartError: where the class or a setting makes no sense.
         """
-        return _entered(cls, settings)
+        return _entered(cls, unnamed, settings)
 
 
 class QueueDiscipline(ABC, metaclass=Made):
@@ -190,7 +190,7 @@ class QueueDiscipline(ABC, metaclass=Made):
         """The time given by :meth:`next_timer` has come."""
 
     @classmethod
-    def queue(cls, **settings: bool | float | str) -> dict[str, Any]:
+    def queue(cls, *unnamed: Never, **settings: bool | float | str) -> dict[str, Any]:
         """This discipline as a queue of a scenario, with these settings: ``tb.dumbbell(..., queue=MyQueue.queue())``.
 
         Registers it in this process.
@@ -198,13 +198,19 @@ class QueueDiscipline(ABC, metaclass=Made):
         Raises:
             PartError: where the class or a setting makes no sense.
         """
-        return _entered(cls, settings)
+        return _entered(cls, unnamed, settings)
 
 
-def _entered(part: Any, settings: dict[str, bool | float | str]) -> dict[str, Any]:
+def _entered(part: Any, unnamed: tuple[Any, ...], settings: dict[str, bool | float | str]) -> dict[str, Any]:
     from tailback.custom.registry import displaced, register, table  # Which knows these classes.
     from tailback.results.warnings import TailbackWarning
 
+    if unnamed:
+        takes = [*inspect.signature(part.__init__).parameters][2:]
+        allowed = (
+            f"its name, as in {takes[0]}={unnamed[0]!r}" if takes else f"no setting, for {part.__name__} takes none"
+        )
+        raise PartError(f"{part.__name__}: {unnamed[0]!r} is not allowed; expected {allowed}")
     other = displaced(part)
     register(part)
     if other is not None:

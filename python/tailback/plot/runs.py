@@ -79,6 +79,7 @@ class RunPlots(Figures):
                 raise unknown("axis or metric", axis, [*self._runs.axes, *known])
             metrics, axis = (axis, *metrics), None
         names = list(metrics) or levels.defaults(self._runs)
+        self._expect_some()
         with style(heed=True):
             made, axes = canvas(ax, len(names), height=0.9 + 1.7 * len(names), sharex=True)
             levels.over(made, axes, self._runs, self._axis(axis), names, by=by, level=level)
@@ -123,6 +124,7 @@ class RunPlots(Figures):
         """
         shown = heatmap.layout(self._runs, x=x, y=y, by=by, panels=not isinstance(ax, Axes))
         count = len(heatmap.panels(self._runs, shown))
+        self._expect_some()
         with style(heed=True):
             if ax is None and count > 1:
                 made, axes = tiles(count)
@@ -135,10 +137,20 @@ class RunPlots(Figures):
 
     def share(self, axis: str | None = None, *, ax: Axes | None = None) -> Figure:
         """The groups' mean goodput per flow against a swept field, with the fair share; further axes make further lines."""
+        self._expect_some()
         with style(heed=True):
             made, axes = canvas(ax, height=3.2)
             fairness.share(made, axes[0], self._runs, self._axis(axis))
         return made
+
+    def _expect_some(self) -> None:
+        """Complains where there is nothing to draw.
+
+        Raises:
+            NotFoundError: where all runs have failed.
+        """
+        if self._runs.failed.height == len(self._runs):
+            raise NotFoundError("no run succeeded; see runs.failed")
 
     def _axis(self, name: str | None) -> str:
         known = self._runs.axes
@@ -151,6 +163,7 @@ class RunPlots(Figures):
         return name
 
     def _drawn(self, draw: Callable[..., Any], height: float, ax: Axes | None, **options: Any) -> Figure:
+        self._expect_some()
         with style(heed=True):
             made, axes = canvas(ax, height=height)
             draw(made, axes[0], self._runs, **options)

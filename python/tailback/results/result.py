@@ -19,7 +19,7 @@ from tailback.results.formulas import bottleneck
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.results.unrecorded import no_packets
-from tailback.results.warnings import found
+from tailback.results.warnings import found, without_series
 from tailback.units import counted
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ class Result(Tabular):
             known = table[kind].unique(maintain_order=True).to_list() if table.columns else []
             close = nearest(str(name), known)
             hint = f" (did you mean {close}?)" if close else ""
-            raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {', '.join(known) or 'none'}{hint}")
+            recorded = f"{', '.join(known)}{hint}" if known else f"none; {without_series(self)}"
+            raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {recorded}")
         return found.filter(bins.after_warm_up(self, pl.col("time"))) if after_warm_up else found
 
     def counted_messages(self) -> pl.DataFrame:

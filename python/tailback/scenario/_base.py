@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tailback.custom.registry import PartTable
-from tailback.errors import Problem, ScenarioError
+from tailback.errors import Problem, ScenarioError, nearest
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _Model
@@ -132,6 +132,10 @@ class Part(BaseModel, metaclass=_Told):
             raise AttributeError(
                 f"{name}: {type(self).__name__} does not change; expected replace({name}=…) of the scenario"
             )
+        if not name.startswith("_"):
+            near = nearest(name, type(self).model_fields)
+            meant = f" (did you mean {near}?)" if near else ""
+            raise AttributeError(f"{name}: {type(self).__name__} has no such field{meant}, and does not change")
         super().__setattr__(name, value)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:

@@ -16,6 +16,18 @@ from tailback.scenario.arguments import by_name
 from tailback.scenario.problems import from_core, from_pydantic, understood
 from tailback.scenario.scenario import Scenario
 
+_OTHER_NAMES = {
+    "bandwidth": "`rate`",
+    "bw": "`rate`",
+    "capacity": "`rate`",
+    "rtt": "`delay`, which is one way over the bottleneck",
+    "latency": "`delay`",
+    "qdisc": "`queue`",
+    "aqm": "`queue`",
+    "time": "`duration`",
+    "warmup": "`warm_up`",
+}
+"""What other tools and papers call arguments of ours."""
 _RUN = ("name", "description", "warm_up", "seed", "record", "flows", "aggregates")
 
 
@@ -46,7 +58,8 @@ def dumbbell(
     traced = fields.get("trace") is not None
     if traced == (rate is not None):
         allowed = "a rate or a `trace`, not both" if traced else "a rate, or a `trace` in its place"
-        raise ScenarioError([Problem("rate", repr(rate) if traced else "", allowed)], "dumbbell")
+        others = [_by_other_name(name) for name in fields if name in _OTHER_NAMES]
+        raise ScenarioError([Problem("rate", repr(rate) if traced else "", allowed), *others], "dumbbell")
     link = {"delay": delay, "buffer": buffer, "queue": queue, **({} if traced else {"rate": rate})}
     return _scenario("dumbbell", duration, {**link, **fields})
 
@@ -166,6 +179,11 @@ def _scenario(template: str, duration: str, fields: Mapping[str, Any]) -> Scenar
         return Scenario.of_complete(complete)
 
 
+def _by_other_name(name: str) -> Problem:
+    """The complaint about an argument that others call otherwise than we."""
+    return Problem(name, "an unknown argument", _OTHER_NAMES[name])
+
+
 def _said(data: Any) -> dict[str, Any]:
     """Fields under the names that files have: ``from`` for ``from_``."""
     return {key.removesuffix("_"): value for key, value in data.items()}
@@ -174,8 +192,12 @@ def _said(data: Any) -> dict[str, Any]:
 def _with_arguments(problem: Problem, template: str) -> Problem:
     """The complaint about an unknown field of the topology, with the argument of ours that is most like it: fields of the
     scenario, and what we call otherwise, are none of the topology's."""
+    if problem.field == "flows" and problem.value != "an empty list":
+        return dataclasses.replace(problem, allowed='a list of groups of flows, as in flows=[tb.flows(2, "cubic")]')
     name = problem.field.removeprefix("topology.")
     if problem.value != f"the unknown field `{name}`" or "(the nearest name)" in problem.allowed:
         return problem
+    if name in _OTHER_NAMES:
+        return dataclasses.replace(problem, allowed=_by_other_name(name).allowed)
     near = nearest(name, ("duration", *_RUN, *(("upload",) if template == "home" else ())))
     return dataclasses.replace(problem, allowed=f"`{near}` (the nearest argument)") if near else problem

@@ -21,6 +21,7 @@ _NAMES = re.compile(r"'([^']*)'")
 _CLASS = re.compile(r"^\"?the class (\w+) itself")
 _BY_FILE = "--custom FILE.py"
 """How the core says that the command line makes a custom part known."""
+_METHOD = re.compile(r"^\"?the method ([\w.]+) itself")
 _FILE_LOADED = f". A {{}} of your own has its name once its file is loaded: {_BY_FILE}"
 """How it says so where there is none."""
 _NO_PART = "which extends neither tb.Controller nor tb.QueueDiscipline"
@@ -44,6 +45,10 @@ def with_way(problem: Problem) -> Problem:
             base = "QueueDiscipline" if way == "queue" else "Controller"
             return dataclasses.replace(problem, allowed=f"a class that extends tb.{base}, by its .{way}()")
         return dataclasses.replace(problem, allowed=f"{found[1]}.{way}(), with the class's settings in the brackets")
+    if found := _METHOD.search(problem.value):
+        return dataclasses.replace(
+            problem, allowed=f"what it gives: {found[1]}(), with the class's settings in the brackets"
+        )
     kind = "queue" if problem.field.endswith(("queue", "queue.part")) else "scheme"
     way = _BY_FILE if _is_command() else f"YourClass.{kind}() in its place, or {_BY_CLASS} beforehand"
     if allowed.endswith(_BY_FILE):
@@ -90,7 +95,10 @@ def _said(value: object) -> object:
     if isinstance(value, type):
         return f"the class {value.__name__} itself, {_unlike_a_part(value)}"
     if isinstance(value, MethodType):
-        return f"the method {value.__name__} itself, without ()"
+        owner = value.__self__ if isinstance(value.__self__, type) else type(value.__self__)
+        return f"the method {owner.__name__}.{value.__name__} itself, without ()"
+    if hasattr(type(value), "scheme") or hasattr(type(value), "queue"):
+        return _said(type(value))
     return str(value)
 
 

@@ -87,6 +87,21 @@ class Scenario(_models.Scenario):
 
     __hash__ = None  # type: ignore[assignment]  # Equal ones may differ field by field, and lists have none.
 
+    if not TYPE_CHECKING:  # A checker of types is to tell names that there are none of.
+
+        def __getattr__(self, name: str) -> Any:
+            """Says of a field of the topology or of what is recorded where it is.
+
+            Raises:
+                AttributeError: always, but for what the models look for themselves.
+            """
+            if not name.startswith("_"):
+                for part in ("topology", "record"):
+                    if name in type(vars(self).get(part)).__dict__.get("__pydantic_fields__", ()):
+                        message = f"'Scenario' object has no attribute {name!r}; expected .{part}.{name}"
+                        raise AttributeError(message, name=name, obj=self)
+            return super().__getattr__(name)
+
     def __str__(self) -> str:
         """As in a file."""
         return self.to_toml()
@@ -102,6 +117,9 @@ class Scenario(_models.Scenario):
         Raises:
             ScenarioError: everything that is wrong with it.
         """
+        if not isinstance(data, Mapping):
+            allowed = "a table of fields, as in JSON; Scenario.from_toml reads a file"
+            raise ScenarioError([Problem("data", repr(data), allowed)], source)
         try:
             made = cls.model_validate(dict(data))
         except ValidationError as error:
