@@ -36,5 +36,7 @@ def load(folder: str | Path, *, trust: bool = False) -> Result | Runs:
     if (place / RESULT).is_file():
         return load_result(place, trust=trust)
     if place.is_file() and place.suffix == ".toml":
-        raise StorageError(f"{place}: results and sweeps are folders; tb.Scenario.from_toml reads a scenario")
+        raise StorageError(
+            f"{place}: results and sweeps are folders; `tailback run` and tb.Scenario.from_toml read a scenario"
+        )
     raise StorageError(f"{place}: holds neither a result nor a sweep; `tailback run` and `tailback sweep` write them")

@@ -202,3 +202,14 @@ def test_a_class_that_is_no_part_is_told_what_to_extend() -> None:
         link.with_flows(tb.flows(1, Plain))  # type: ignore[arg-type]  # That is the mistake.
     with pytest.raises(tb.ScenarioError, match=r"expected a class that extends tb\.QueueDiscipline, by its \.queue"):
         tb.dumbbell(rate="1 Mbit/s", queue=Plain, duration="1 s")  # type: ignore[arg-type]  # Likewise.
+
+
+def test_a_file_of_classes_that_is_none_is_told_why(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").touch()
+    for name, said in (
+        ("nope.py", "there is no such file; expected a Python file with your classes"),
+        ("", "is a folder; expected a Python file with your classes"),
+        ("mine.toml", "is no Python file; expected one whose name ends in .py"),
+    ):
+        with pytest.raises(tb.StorageError, match=re.escape(said)):
+            use_files([tmp_path / name])

@@ -40,8 +40,11 @@ def _parts_of(file: Path) -> list[Any]:
     from tailback.custom import Controller, QueueDiscipline
     from tailback.custom.registry import explained
 
-    if not file.is_file() or file.suffix != ".py":
-        raise StorageError(f"{file}: there is no such Python file")
+    if not file.is_file():
+        found = "is a folder" if file.is_dir() else "there is no such file"
+        raise StorageError(f"{file}: {found}; expected a Python file with your classes")
+    if file.suffix != ".py":
+        raise StorageError(f"{file}: is no Python file; expected one whose name ends in .py")
     known = sys.modules.get(file.stem)
     taken = known is not None and Path(known.__file__ or "").resolve() != file.resolve()
     if taken or file.stem in sys.stdlib_module_names:
