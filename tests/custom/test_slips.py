@@ -364,3 +364,12 @@ def test_plain_names_of_registered_parts(tmp_path: Path) -> None:
     assert tb.Scenario.from_toml(file).run().hash == meant.run().hash
     runs = base().sweep(scheme=["typed", "reno"], jobs=1, cache=False, progress=False)
     assert not runs.failed.height
+
+
+def test_a_setting_beside_the_name_of_a_part_is_told_where_it_belongs() -> None:
+    scenario = base().with_flows(tb.flows(1, Typed.scheme()))
+    calls: list[Any] = [scenario.replace, partial(scenario.sweep, seeds=1, cache=False)]
+    for call in calls:
+        with pytest.raises(tb.ScenarioError, match=r"expected `settings\.gain`, if it is a setting of the custom part"):
+            call(**{"flows[0].scheme.gain": 2})
+    assert scenario.replace(**{"flows[0].scheme.settings.gain": 3}).run().flows.height

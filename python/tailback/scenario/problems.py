@@ -21,6 +21,9 @@ _NAMES = re.compile(r"'([^']*)'")
 _CLASS = re.compile(r"^\"?the class (\w+) itself")
 _BY_FILE = "--custom FILE.py"
 """How the core says that the command line makes a custom part known."""
+_FIELDS = "the fields here are name, part, settings"
+_CUSTOM_FIELDS = f"a known one; {_FIELDS}"
+"""How it says so of a field beside the name of a part."""
 _METHOD = re.compile(r"^\"?the method ([\w.]+) itself")
 _FILE_LOADED = f". A {{}} of your own has its name once its file is loaded: {_BY_FILE}"
 """How it says so where there is none."""
@@ -45,6 +48,11 @@ def with_way(problem: Problem) -> Problem:
             base = "QueueDiscipline" if way == "queue" else "Controller"
             return dataclasses.replace(problem, allowed=f"a class that extends tb.{base}, by its .{way}()")
         return dataclasses.replace(problem, allowed=f"{found[1]}.{way}(), with the class's settings in the brackets")
+    if allowed == _CUSTOM_FIELDS:
+        setting = problem.field.rpartition(".")[2]
+        return dataclasses.replace(
+            problem, allowed=f"`settings.{setting}`, if it is a setting of the custom part; {allowed}"
+        )
     if found := _METHOD.search(problem.value):
         return dataclasses.replace(
             problem, allowed=f"what it gives: {found[1]}(), with the class's settings in the brackets"
