@@ -51,7 +51,7 @@ def with_way(problem: Problem) -> Problem:
     if allowed == _CUSTOM_FIELDS:
         setting = problem.field.rpartition(".")[2]
         return dataclasses.replace(
-            problem, allowed=f"`settings.{setting}`, if it is a setting of the custom part; {allowed}"
+            problem, allowed=f"`settings.{setting}`, if it is a setting of the custom part; {_FIELDS}"
         )
     if found := _METHOD.search(problem.value):
         return dataclasses.replace(
