@@ -1,5 +1,6 @@
 """Files between two processes of this host, from the command line: whole under their names, or one clear error."""
 
+import ctypes
 import json
 import os
 import re
@@ -193,6 +194,19 @@ def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film:
         (["send", "FILM", "127.0.0.1"], "--key"),
         (["send", "FILM", "127.0.0.1", "--key", "abc"], "what `tailback recv` printed"),
         (["send", "FILM", "127.0.0.1:99999", "--key", "KEY"], "HOST"),
+        (["send", "FILM", "[::1", "--key", "KEY"], "HOST: '[::1' is not allowed; expected HOST, HOST:PORT"),
+        (["send", "FILM", "::1]:5", "--key", "KEY"], "HOST: '::1]:5' is not allowed; expected HOST, HOST:PORT"),
+        (["send", "FILM", "[::1]5", "--key", "KEY"], "HOST: '[::1]5' is not allowed; expected HOST, HOST:PORT"),
+        (["send", "FILM", "127.0.0.1:5:6", "--key", "KEY"], "HOST: '127.0.0.1:5:6' is not allowed; expected HOST, "),
+        (
+            ["send", "FILM", "255.255.255.255", "--key", "KEY"],
+            "HOST: '255.255.255.255' is not allowed; expected the ad",
+        ),
+        (
+            ["send", "FILM", "[ff02::1]:5", "--key", "KEY"],
+            "HOST: '[ff02::1]:5' is not allowed; expected the address of",
+        ),
+        (["send", "FILM", "0.0.0.0", "--key", "KEY"], "HOST: '0.0.0.0' is not allowed; expected the address of one"),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "cubik"], "cubic"),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "probabilistic"], '"probabilistic" sets none'),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--patience", "soon"], "--patience"),
@@ -242,10 +256,34 @@ def test_an_address_of_ipv4_is_one_however_it_is_written(tmp_path: Path, home: d
 def test_what_is_no_file_is_not_sent(tmp_path: Path, home: dict[str, str]) -> None:
     """A pipe would wait for somebody who writes, and a device has no end."""
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
+    other = "a pipe, a socket or a device; expected a file"
+    archive = "a folder; expected a file, such as an archive of it"
+    for path, said in ((tmp_path / "pipe", other), (Path("/dev/zero"), other), (tmp_path, archive)):
         ended = run(home, "send", str(path), "127.0.0.1:9", "--plaintext")
         assert ended.returncode == 1
-        assert ended.stderr == f"tailback: {path}: a pipe, a socket or a device; expected a file\n"
+        assert ended.stderr == f"tailback: {path}: {said}\n"
+
+
+def test_a_folder_that_may_not_be_written_to_is_told_before_anybody_waits(tmp_path: Path, home: dict[str, str]) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir(mode=0o555)
+
+    def limit() -> None:
+        drop, overriding = 24, 1  # PR_CAPBSET_DROP and CAP_DAC_OVERRIDE: whoever may do all may write everywhere.
+        ctypes.CDLL(None).prctl(drop, overriding)
+
+    words = [*COMMAND, "recv", str(folder), "--address", "127.0.0.1", "--port", "0"]
+    ended = subprocess.run(
+        words,
+        env=home,
+        text=True,
+        capture_output=True,
+        timeout=LONG,
+        check=False,
+        preexec_fn=limit,
+    )
+    said = f"tailback: FOLDER: '{folder}' is not allowed; expected a folder that this user may write to\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
 
 
 def test_who_cannot_listen_says_where(tmp_path: Path, home: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Changes, Custom, Json
+from tailback.cli.options import Custom, Json
 from tailback.commands import complete
 
 Patience = Annotated[
@@ -28,7 +28,14 @@ def send(
         str, typer.Option(help="Congestion control, by name or as a table.", autocompletion=complete.schemes)
     ] = "cubic",
     key: Annotated[str | None, typer.Option(help="What `tailback recv` printed.", show_default=False)] = None,
-    changes: Changes = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Change a field of the flow, for example --set transport.ecn=ect0. Repeatable, once per field.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the result.", metavar="FOLDER")] = None,
     patience: Patience = "10 s",
     mtu: Annotated[

@@ -40,6 +40,10 @@ _LAB: Final = tuple(
 ``tailback shell`` and ``tailback lab`` use."""
 
 
+_ALL_HOSTS: Final = ipaddress.ip_address("255.255.255.255")
+"""Of a link (RFC 919)."""
+
+
 class TransferError(TailbackError):
     """A transfer has ended without its file; the message says why."""
 
@@ -158,6 +162,8 @@ def receive_file(
 
     common.expect_room()
     make_folder(folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise refused("FOLDER", str(folder), "a folder that this user may write to")
     place = None if address is None else _address(address)
     told: dict[str, Any] = {
         "folder": _text(folder),
@@ -239,7 +245,9 @@ def _tell(result: Result, report: dict[str, Any], common: Common, what: str) -> 
         typer.echo(f"{what}: {report['bytes']:,} bytes{resumed} {took}")
     typer.echo(f"sha256 {report['sha256']}, equal at both ends")
     for other in report.get("other_partial_files", ()):
-        typer.echo(f"beside it is {other}, of a transfer that broke off, of a file of this name with other bytes")
+        typer.echo(
+            f"beside it is {other}, of a transfer that broke off: of this name, with other bytes or from another sender"
+        )
     if common.out is not None:
         typer.echo(f"saved in {common.out}")
 
@@ -301,14 +309,7 @@ def _link(address: Address) -> int:
 
 def _resolved(host: str) -> dict[Address, str]:
     """The addresses behind ``HOST``, ``HOST:PORT`` or ``[ADDRESS]:PORT``, and how the core reads each with its port."""
-    name, port = host, str(PORT)
-    if host.startswith("["):
-        name, _, rest = host[1:].partition("]")
-        port = rest.removeprefix(":") or port
-    elif host.count(":") == 1:
-        name, _, port = host.partition(":")
-    if not (name and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-        raise refused("HOST", host, "HOST, HOST:PORT or [ADDRESS]:PORT")
+    name, port = _name_and_port(host)
     try:
         found = socket.getaddrinfo(name, int(port), type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
@@ -318,8 +319,30 @@ def _resolved(host: str) -> dict[Address, str]:
         # An address of a link alone is one of an interface, whose number stands last (RFC 4007 section 11).
         link = f"%{where[3]}" if len(where) == 4 and where[3] else ""
         address = _plain(ipaddress.ip_address(str(where[0]).partition("%")[0] + link))
+        if address.is_multicast or address.is_unspecified or address == _ALL_HOSTS:
+            raise refused("HOST", host, "the address of one host")
         addresses[address] = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
     return addresses
+
+
+def _name_and_port(host: str) -> tuple[str, str]:
+    """What stands in ``HOST``, ``HOST:PORT``, ``ADDRESS`` or ``[ADDRESS]:PORT``."""
+    found = re.fullmatch(r"\[([^][]+)](?::([0-9]+))?|([^][:]+)(?::([0-9]+))?", host)
+    if found:
+        name, port = found[1] or found[3], found[2] or found[4] or str(PORT)
+    else:
+        name, port = host, str(PORT) if _is_address(host) else ""
+    if not (port and 0 < int(port) < 1 << 16):
+        raise refused("HOST", host, "HOST, HOST:PORT or [ADDRESS]:PORT")
+    return name, port
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _in_a_lab(address: Address) -> None:

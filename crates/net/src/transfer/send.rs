@@ -64,7 +64,10 @@ pub fn send<E: Endpoint>(
     let name = bare_name(path).ok_or_else(|| TransferError::Name(path.clone()))?;
     // A pipe may wait for ever to be opened, and a device may never end.
     let kind = fs::metadata(path).map_err(about(path))?.file_type();
-    if !kind.is_file() && !kind.is_dir() {
+    if kind.is_dir() {
+        return Err(about(path)(io::Error::other("a folder; expected a file, such as an archive of it")));
+    }
+    if !kind.is_file() {
         return Err(about(path)(io::Error::other("a pipe, a socket or a device; expected a file")));
     }
     let mut file = File::open(path).map_err(about(path))?;
