@@ -38,6 +38,9 @@ impl From<Accepted> for Sides {
     }
 }
 
+/// So many new addresses are asked at once: a way may lead over several in turn.
+const MOST_CANDIDATES: usize = 4;
+
 /// An address from which the peer may be sending now, until it has answered from there.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
@@ -54,7 +57,8 @@ pub struct SecuredChannel {
     sides: Sides,
     /// Where the peer is, and the address of this host that it knows.
     way: Way,
-    candidate: Option<Candidate>,
+    /// The newest first.
+    candidates: VecDeque<Candidate>,
     responder: Option<Responder>,
     /// An offer, and the way back.
     knock: Option<(Box<Knock>, Way)>,
@@ -93,7 +97,7 @@ impl SecuredChannel {
             socket,
             sides,
             way,
-            candidate: None,
+            candidates: VecDeque::new(),
             responder,
             knock: None,
             messages: VecDeque::new(),
@@ -220,13 +224,16 @@ impl SecuredChannel {
 
     /// The peer, which proved that it is it, sent its newest from another address than before.
     fn notice(&mut self, now: Time, arrived: &Arrived) {
-        let known = self.candidate.filter(|candidate| candidate.way.to == arrived.from);
-        if known.is_some_and(|candidate| now.since(candidate.asked) < ASK_AGAIN) {
+        let known = self.candidates.iter().position(|candidate| candidate.way.to == arrived.from);
+        if known.is_some_and(|index| now.since(self.candidates[index].asked) < ASK_AGAIN) {
             return;
         }
-        let number = known.map(|candidate| candidate.number).or_else(|| random_u64().ok());
-        let Some(number) = number else { return };
-        self.candidate = Some(Candidate { way: arrived.way_back(), number, asked: now });
+        let asked = known.and_then(|index| self.candidates.remove(index));
+        let Some(number) = asked.map(|candidate| candidate.number).or_else(|| random_u64().ok()) else {
+            return;
+        };
+        self.candidates.truncate(MOST_CANDIDATES - 1);
+        self.candidates.push_front(Candidate { way: arrived.way_back(), number, asked: now });
         // Shorter than three times whatever has come from there.
         self.say_to(now, arrived.way_back(), &Message::Ping(number));
     }
@@ -235,11 +242,11 @@ impl SecuredChannel {
         match message {
             Message::Ping(number) => self.say_to(now, arrived.way_back(), &Message::Pong(number)),
             Message::Pong(number) => {
-                if let Some(candidate) = self.candidate
-                    && (candidate.number, candidate.way.to) == (number, arrived.from)
-                {
+                let said = (number, arrived.from);
+                let is_it = |candidate: &&Candidate| (candidate.number, candidate.way.to) == said;
+                if let Some(candidate) = self.candidates.iter().find(is_it) {
                     self.way = candidate.way;
-                    self.candidate = None;
+                    self.candidates.clear();
                     self.moves += 1;
                     // What has not left yet goes to the address before; should it be refused, the next flush says so.
                     self.batch.address(&self.socket, self.way);
