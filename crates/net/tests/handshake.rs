@@ -214,6 +214,33 @@ fn an_initiation_of_an_earlier_attempt_is_not_heard() {
     assert!(!is_heard(&newer), "an earlier attempt by now");
 }
 
+/// The list of answers is short. Somebody waits until an initiation has fallen out of it, and repeats it: its cookie is still good.
+#[test]
+fn an_initiation_that_was_answered_begins_no_other_session() {
+    let (receiver, sender) = (pair(), pair());
+    let invitation = Invitation::of(&receiver);
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let mut made =
+        |sender: &KeyPair, now| initiation_of(sender, &mut responder, now, invitation.clone(), b"offer");
+    let first = made(&sender, Time::ZERO);
+    let others: Vec<_> = (0..8).map(|_| made(&pair(), Time::ZERO)).collect();
+    // Of the same sender: begun at the same moment, as far as the receiver's clock can tell, and later.
+    let (twin, later) = (made(&sender, Time::ZERO), made(&sender, Time::ZERO + Span::from_secs(1)));
+    let mut is_heard = |initiation: &[u8]| match responder.read(Time::ZERO, here(), initiation) {
+        Answer::Knock(knock) => responder.answer(*knock, b"answer").is_ok(),
+        _ => false,
+    };
+    assert!(is_heard(&first));
+    assert!(others.iter().all(|other| is_heard(other)));
+    assert!(!is_heard(&first), "what was answered");
+    assert!(is_heard(&twin), "another attempt");
+    assert!(is_heard(&later), "a later attempt");
+    assert!(!is_heard(&twin), "an earlier attempt by now");
+    // A receiver that is started again has other cookies.
+    let mut again = Responder::new(Some(receiver), Time::ZERO).expect("random numbers");
+    assert!(matches!(again.read(Time::ZERO, here(), &later), Answer::Nothing));
+}
+
 /// A stranger sees the hellos and the cookies on the way, and can change and make up what he likes: no length that was not asked
 /// for or did not arrive is answered or believed.
 #[test]

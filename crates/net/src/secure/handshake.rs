@@ -3,7 +3,8 @@
 //!
 //! A receiver answers nobody without the code of the invitation, keeps nothing of hellos, computes nothing dear before a sender
 //! has shown its cookie, and never answers with more than three times the bytes that it got. Of a sender whose initiation it has
-//! read, it reads none whose cookie is older: what somebody held back is late for ever.
+//! read, it reads none whose cookie is older: what somebody held back is late for ever. So is what was answered: it gets the same
+//! answer again for a while, and begins no other session.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -248,9 +249,18 @@ pub struct Responder {
     knocks_left: Allowance,
     /// Codes of the newest initiations, and what they were answered.
     answered: VecDeque<([u8; CODE], Vec<u8>)>,
-    /// By sender, when the cookie of its newest initiation was made.
-    newest: VecDeque<([u8; KEY], Time)>,
+    newest: VecDeque<Newest>,
     random: Random,
+}
+
+/// The newest initiation of a sender.
+#[derive(Debug)]
+struct Newest {
+    sender: [u8; KEY],
+    /// When its cookie was made.
+    made: Time,
+    /// Its code, where it was answered.
+    answered: Option<[u8; CODE]>,
 }
 
 /// What a receiver does about a datagram of a handshake.
@@ -358,23 +368,28 @@ impl Responder {
                     return Answer::Nothing;
                 }
                 self.knock((nonce, made), session, &datagram[..INITIATION_HEAD], message, shown)
-                    .filter(|knock| knock.sender.is_none_or(|sender| self.is_newest(sender, made)))
+                    .filter(|knock| knock.sender.is_none_or(|sender| self.is_newest(sender, made, shown)))
                     .map_or(Answer::Nothing, |knock| Answer::Knock(Box::new(knock)))
             }
             _ => Answer::Nothing,
         }
     }
 
-    /// Whether no later cookie of this sender has come back. By the receiver's clock: a sender's may jump. A cookie is for one
-    /// number that a sender draws, so none for a later attempt is older than that attempt.
-    fn is_newest(&mut self, sender: [u8; KEY], made: Time) -> bool {
-        let known = self.newest.iter().position(|(other, _)| *other == sender);
-        if known.is_some_and(|index| self.newest[index].1 > made) {
-            return false;
+    /// Whether no later cookie of this sender has come back, and this initiation was not answered before. By the receiver's clock: a
+    /// sender's may jump. A cookie is for one number that a sender draws, so none for a later attempt is older than that attempt.
+    fn is_newest(&mut self, sender: [u8; KEY], made: Time, code: [u8; CODE]) -> bool {
+        let known = self.newest.iter().position(|other| other.sender == sender);
+        let mut answered = None;
+        if let Some(index) = known {
+            let other = &self.newest[index];
+            if other.made > made || (other.made == made && other.answered == Some(code)) {
+                return false;
+            }
+            answered = other.answered.filter(|_| other.made == made);
+            self.newest.remove(index);
         }
-        known.map(|index| self.newest.remove(index));
         self.newest.truncate(SENDERS - 1);
-        self.newest.push_front((sender, made));
+        self.newest.push_front(Newest { sender, made, answered });
         true
     }
 
@@ -428,6 +443,10 @@ impl Responder {
             reply.extend(answer);
             Accepted::open(here, knock.there)
         };
+        let is_its = |newest: &&mut Newest| Some(newest.sender) == knock.sender && newest.made == knock.made;
+        if let Some(newest) = self.newest.iter_mut().find(is_its) {
+            newest.answered = Some(knock.code);
+        }
         self.answered.truncate(KEPT - 1);
         self.answered.push_front((knock.code, reply.clone()));
         Ok((accepted, reply))
