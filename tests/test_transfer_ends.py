@@ -10,7 +10,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,10 @@ __all__ = ["film", "home"]
 SLOW = ["--scheme", "{name='fixed-rate',rate='10 Mbit/s'}"]
 """Some seconds for a film."""
 FSYNC = {"x86_64": 74, "aarch64": 82}
-"""Numbers of the system call, by machine."""
+WRITE = {"x86_64": 1, "aarch64": 64}
+"""Numbers of system calls, by machine."""
+SEGMENT = 1000
+"""Bytes; what is written of a file has more, and what is said has fewer."""
 
 
 def begun(receiver: Waiting, home: dict[str, str], film: Path, folder: Path) -> subprocess.Popen[str]:
@@ -111,18 +114,21 @@ def test_what_is_left_of_a_file_that_changed_between_two_attempts_is_named(
     assert (sent.returncode, status) == (0, 0), sent.stderr + err
     assert json.loads(sent.stdout)["resumed_bytes"] == 0
     assert out.endswith(
-        f"\nbeside it is {left}, of a transfer that broke off, of a file of this name with other bytes\n"
+        f"\nbeside it is {left}, of a transfer that broke off: of this name, with other bytes or from another sender\n"
     )
     assert left.exists()
     assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
 
 
-def failing(number: int) -> Callable[[], None]:
-    """Makes every ``fsync`` of a process and its children fail with this error, by a filter of the system (seccomp)."""
-    load, is_equal, answer = 0x20, 0x15, 0x06
-    refused, allowed = 0x0005_0000 | number, 0x7FFF_0000
-    call = FSYNC[platform.machine()]
-    filters = [(load, 0, 0, 0), (is_equal, 0, 1, call), (answer, 0, 0, refused), (answer, 0, 0, allowed)]
+def failing(number: int, calls: Mapping[str, int] = FSYNC, least: int = 0) -> Callable[[], None]:
+    """Makes every such call of a process and its children fail with this error, by a filter of the system (seccomp); of those that
+    write, those of this many bytes at least."""
+    load, is_equal, is_least, answer = 0x20, 0x15, 0x35, 0x06
+    refused, allowed, third_argument = 0x0005_0000 | number, 0x7FFF_0000, 32
+    filters = [(load, 0, 0, 0), (is_equal, 0, 3 if least else 1, calls[platform.machine()])]
+    if least:
+        filters += [(load, 0, 0, third_argument), (is_least, 0, 1, least)]
+    filters += [(answer, 0, 0, refused), (answer, 0, 0, allowed)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in filters))
     program = struct.pack("HxxxxxxP", len(filters), ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -161,4 +167,37 @@ def test_what_the_disk_does_not_take_is_thrown_away(
     status, _, err = receiver.end()
     assert (sent.returncode, status) == (1, 1), sent.stderr + err
     assert f"in/film: {os.strerror(number)}" in sent.stderr
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+
+
+@pytest.mark.skipif(platform.machine() not in WRITE, reason="the number of the system call is not known here")
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_what_has_arrived_is_kept_unless_the_disk_fails(
+    number: int, tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    """A system may say late that a disk has failed, of bytes that were written before."""
+    receiver = Waiting(tmp_path / "in", home)
+    sender = begun(receiver, home, film, tmp_path / "in")
+    sender.terminate()
+    sender.communicate(timeout=LONG)
+    receiver.end()
+    (left,) = (tmp_path / "in").iterdir()
+    os.truncate(left, there := (left.stat().st_size - 1) | 1)  # An odd number is said in bytes.
+    receiver = Waiting(tmp_path / "in", home, limit=failing(number, WRITE, SEGMENT))
+    sent = receiver.send(home, film)
+    status, _, err = receiver.end()
+    assert (sent.returncode, status) == (1, 1), sent.stderr + err
+    reason = f"{os.strerror(number)} (os error {number})"
+    if number == errno.EIO:
+        why = f"the disk did not take all of it: {reason}; it was thrown away, because nobody can say which bytes are on the disk"
+        what = f"{why}: the same commands begin anew"
+    else:
+        what = f"{reason}; {there} B of {film.stat().st_size} B are there: the same commands go on from there"
+    assert err.endswith(f"tailback: {left}: {what}\n")
+    assert sent.stderr == f"tailback: the receiver says: {left}: {what}\n"
+    assert left.exists() == (number != errno.EIO)
+    receiver = Waiting(tmp_path / "in", home)
+    again = receiver.send(home, film, "--json")
+    assert (again.returncode, receiver.end()[0]) == (0, 0), again.stderr
+    assert json.loads(again.stdout)["resumed_bytes"] == (0 if number == errno.EIO else there)
     assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()

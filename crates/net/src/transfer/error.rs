@@ -33,16 +33,18 @@ pub enum TransferError {
         /// Of how much.
         total: Bytes,
     },
-    /// All of it has arrived, and the disk did not take it. Nothing of it can be relied on.
+    /// The disk has failed, or had no room when all of it was to be brought there. Nothing of it can be relied on.
     #[error(
-        "{}: the disk did not take all of it: {source}; it was thrown away, because nobody can say which bytes are on the disk: the \
-         same commands begin anew", path.display()
+        "{}: the disk did not take all of it: {source}; {}, because nobody can say which bytes are on the disk: the same commands \
+         begin anew", path.display(), thrown_away(.remains.as_ref())
     )]
     Unsynced {
         /// Where it was.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
+        /// Why it is still there, if it is.
+        remains: Option<io::Error>,
     },
     /// The file's name cannot be given to another host.
     #[error(
@@ -141,10 +143,14 @@ pub enum TransferError {
         text: String,
     },
     /// What arrived is not what was offered.
-    #[error("what arrived of {name} does not have the hash that the sender stated; it was thrown away")]
+    #[error(
+        "what arrived of {name} does not have the hash that the sender stated; {}", thrown_away(.remains.as_ref())
+    )]
     Hash {
         /// The file.
         name: String,
+        /// Why it is still there, if it is.
+        remains: Option<io::Error>,
     },
     /// The receiver claims to have what it cannot have.
     #[error(
@@ -166,6 +172,14 @@ pub enum TransferError {
 }
 
 impl TransferError {
+    /// Whether what has arrived is of no use any more; if so, what is to be noted where it cannot be thrown away.
+    pub(super) fn is_of_no_use(&mut self) -> Option<&mut Option<io::Error>> {
+        match self {
+            Self::Hash { remains, .. } | Self::Unsynced { remains, .. } => Some(remains),
+            _ => None,
+        }
+    }
+
     /// In words for the other end, which does not know how much is there.
     pub(super) fn told(&self, kept: Bytes, total: Bytes) -> String {
         match self {
@@ -226,6 +240,14 @@ fn left(who: &str, kept: Bytes, total: Bytes) -> String {
 
 /// In place of a reason.
 const NO_WORD: &str = "no word from there";
+
+/// What became of what is of no use.
+fn thrown_away(remains: Option<&io::Error>) -> String {
+    remains.map_or_else(
+        || "it was thrown away".to_owned(),
+        |why| format!("it is of no use and could not be thrown away ({why}): remove it"),
+    )
+}
 
 fn because(hint: Option<&'static str>) -> String {
     hint.map(|hint| format!(" ({hint})")).unwrap_or_default()

@@ -14,6 +14,7 @@ use super::hash::{Hash, finished};
 use super::offer::Offer;
 use super::place::{self, There, said};
 use super::settling::{Settling, Written};
+use crate::secure::keys::KEY;
 
 /// What there is of a file.
 pub struct Partial {
@@ -31,17 +32,23 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Goes on with what there is of an offered file, or begins. What has its name and its size may be all of it: whether it is,
+    /// Goes on with what there is of a file that somebody offers, or begins. What came from another sender is not touched: that it
+    /// is the same file, only its hash could say, when all is there. What has its name and its size may be all of it: whether it is,
     /// [`Partial::settle_beside`] finds out.
     ///
     /// # Errors
     /// In words for the sender: the file is there, there is no room for it, or the folder cannot be written to.
-    pub fn open(folder: &Path, offer: &Offer, overwrite: bool) -> Result<Self, String> {
+    pub fn open(
+        folder: &Path,
+        offer: &Offer,
+        sender: Option<[u8; KEY]>,
+        overwrite: bool,
+    ) -> Result<Self, String> {
         let whole = folder.join(&offer.name);
         if let There::Alike = place::there(&whole, offer, overwrite)? {
             return Self::kept(whole, offer);
         }
-        let path = place::partial(folder, offer);
+        let path = place::partial(folder, offer, sender);
         let file = place::opened_partial(&path, offer)?;
         let size = offer.size.get();
         let mut have = file.metadata().or_else(said(offer))?.len();
@@ -168,11 +175,14 @@ impl Partial {
     ///
     /// # Errors
     /// Of the disk.
-    pub fn discard(self) -> io::Result<()> {
+    pub fn discard(&self) -> io::Result<()> {
         if self.is_kept {
             return Ok(());
         }
-        fs::remove_file(&self.path)
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -184,6 +194,8 @@ mod tests {
 
     use super::super::settling::Settled;
     use tailback_core::Bytes;
+
+    const SENDER: Option<[u8; KEY]> = Some([8; KEY]);
 
     fn offer(name: &str, bytes: &[u8]) -> Offer {
         let mut context = Context::new(&SHA256);
@@ -201,7 +213,7 @@ mod tests {
     }
 
     fn refused(folder: &Folder, offer: &Offer, overwrite: bool) -> String {
-        Partial::open(folder.path(), offer, overwrite).err().expect("refused")
+        Partial::open(folder.path(), offer, SENDER, overwrite).err().expect("refused")
     }
 
     #[test]
@@ -209,11 +221,11 @@ mod tests {
         let folder = Folder::new("settled");
         for (name, split) in [("at once", None), ("taken up", Some(3))] {
             let offer = offer(name, b"whole");
-            let mut partial = Partial::open(folder.path(), &offer, false).expect("opened");
+            let mut partial = Partial::open(folder.path(), &offer, SENDER, false).expect("opened");
             if let Some(split) = split {
                 partial.append(&b"whole"[..split]).expect("written");
                 drop(partial);
-                partial = Partial::open(folder.path(), &offer, false).expect("opened again");
+                partial = Partial::open(folder.path(), &offer, SENDER, false).expect("opened again");
             }
             let have = partial.have() as usize;
             partial.append(&b"whole"[have..]).expect("written");
@@ -222,7 +234,7 @@ mod tests {
             assert_eq!(fs::read(partial.keep().expect("kept")).expect("there"), b"whole");
         }
         let wrong = Offer { hash: [7; 32], ..offer("wrong", b"whole") };
-        let mut partial = Partial::open(folder.path(), &wrong, false).expect("opened");
+        let mut partial = Partial::open(folder.path(), &wrong, SENDER, false).expect("opened");
         partial.append(b"whole").expect("written");
         assert!(!is_right(partial.settle_beside().expect("begun").join()));
     }
@@ -233,7 +245,7 @@ mod tests {
         let folder = Folder::new("changed");
         let offer = offer("film", b"whole");
         let settled = |change: &dyn Fn(&Path)| {
-            let mut partial = Partial::open(folder.path(), &offer, false).expect("opened");
+            let mut partial = Partial::open(folder.path(), &offer, SENDER, false).expect("opened");
             partial.append(b"who").expect("written");
             change(partial.path());
             partial.append(b"le").expect("written");
@@ -256,31 +268,51 @@ mod tests {
     fn what_is_being_settled_can_be_taken_up() {
         let folder = Folder::new("again");
         let offer = Offer { size: Bytes::new(1 << 26), ..offer("film", b"") };
-        let place = Partial::open(folder.path(), &offer, false).expect("opened").path().to_owned();
+        let place = Partial::open(folder.path(), &offer, SENDER, false).expect("opened").path().to_owned();
         File::create(place).and_then(|file| file.set_len(1 << 26)).expect("long");
-        let mut first = Partial::open(folder.path(), &offer, false).expect("opened");
+        let mut first = Partial::open(folder.path(), &offer, SENDER, false).expect("opened");
         let settling = first.settle_beside().expect("begun");
         assert!(refused(&folder, &offer, false).contains("being received already"));
         drop(first);
-        assert!(Partial::open(folder.path(), &offer, false).expect("opened again").is_complete());
+        assert!(Partial::open(folder.path(), &offer, SENDER, false).expect("opened again").is_complete());
         settling.join().expect("read");
     }
 
     #[test]
     fn what_there_is_no_room_for_is_refused_and_what_is_there_of_it_stays() {
         let folder = Folder::new("room");
-        let small = offer("film", b"whole");
-        let huge = Offer { size: Bytes::new(1 << 60), ..small.clone() };
+        let huge = Offer { size: Bytes::new(1 << 60), ..offer("film", b"whole") };
         let said = refused(&folder, &huge, false);
         assert!(said.starts_with("film needs ") && said.contains(" B, and there is room for "), "{said}");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left");
-        let mut partial = Partial::open(folder.path(), &small, false).expect("opened");
-        partial.append(b"who").expect("written");
-        let place = partial.path().to_owned();
-        drop(partial);
+        let place = place::partial(folder.path(), &huge, SENDER);
+        fs::write(&place, b"who").expect("written");
         let said = refused(&folder, &huge, false);
         assert!(said.contains(" B more, and there is room for "), "{said}");
         assert_eq!(fs::read(place).expect("there"), b"who");
+    }
+
+    /// They know its hash, because they have the file, too, or were told: what there is of it stays as it was, and goes on.
+    #[test]
+    fn what_came_from_one_sender_is_not_touched_by_another() {
+        let folder = Folder::new("senders");
+        let film = offer("film", b"whole");
+        let mut partial = Partial::open(folder.path(), &film, SENDER, false).expect("opened");
+        partial.append(b"who").expect("written");
+        let place = partial.path().to_owned();
+        drop(partial);
+        for (sender, size) in [(Some([9; KEY]), 5), (Some([9; KEY]), 1), (Some([9; KEY]), 0), (None, 5)] {
+            let same = Offer { size: Bytes::new(size), ..film.clone() };
+            let mut other = Partial::open(folder.path(), &same, sender, false).expect("opened");
+            assert_eq!(other.have(), 0, "{size}");
+            other.append(&b"wrong"[..size as usize]).expect("written");
+            other.discard().expect("thrown away");
+            assert_eq!(fs::read(&place).expect("there"), b"who");
+        }
+        // Nor by its own, where that says another size.
+        let shorter = Offer { size: Bytes::new(1), ..film.clone() };
+        assert_eq!(Partial::open(folder.path(), &shorter, SENDER, false).expect("opened").have(), 0);
+        assert_eq!(Partial::open(folder.path(), &film, SENDER, false).expect("opened").have(), 3);
     }
 
     /// Not even where nothing is in it, which is no reason to keep a partial file.
@@ -288,7 +320,7 @@ mod tests {
     fn what_was_under_its_name_before_is_never_thrown_away() {
         let folder = Folder::new("before");
         fs::write(folder.path().join("film"), b"").expect("written");
-        let mut partial = Partial::open(folder.path(), &offer("film", b""), false).expect("alike");
+        let mut partial = Partial::open(folder.path(), &offer("film", b""), SENDER, false).expect("alike");
         assert!(partial.is_kept() && is_right(partial.settle_beside().expect("begun").join()));
         partial.discard().expect("nothing to do");
         assert_eq!(fs::read(folder.path().join("film")).expect("there"), b"");
@@ -299,7 +331,7 @@ mod tests {
     fn what_somebody_else_has_put_in_its_place_is_not_written_to() {
         let folder = Folder::new("link");
         let offer = offer("film", b"whole");
-        let place = Partial::open(folder.path(), &offer, false).expect("opened").path().to_owned();
+        let place = Partial::open(folder.path(), &offer, SENDER, false).expect("opened").path().to_owned();
         fs::remove_file(&place).expect("removed");
         fs::write(folder.path().join("precious"), b"longer than what is offered").expect("written");
         symlink(folder.path().join("precious"), &place).expect("linked");
@@ -323,7 +355,7 @@ mod tests {
         }
         fs::create_dir_all(&deep).expect("folders");
         let long = offer(&"f".repeat(255), b"whole");
-        let said = Partial::open(&deep, &long, false).err().expect("refused");
+        let said = Partial::open(&deep, &long, SENDER, false).err().expect("refused");
         assert_eq!(said, format!("{}: File name too long (os error 36)", long.name));
         assert_eq!(fs::read_dir(&deep).expect("a folder").count(), 0, "nothing is left");
         // The second is as long as what is offered.
@@ -338,13 +370,14 @@ mod tests {
         }
         // The name of this very file while it is not complete.
         let dots = ".".repeat(42);
-        let mark = offer("", b"whole").hash[..8]
-            .iter()
-            .fold(String::new(), |mark, byte| format!("{mark}{byte:02x}"));
-        let own = format!("{dots}{mark}.partial");
+        let plain = place::partial(Path::new(""), &offer("a", b"whole"), SENDER);
+        let marked = plain.to_str().and_then(|name| name.strip_prefix(".a.")).expect("a name");
+        let own = format!("{dots}{marked}");
+        assert_eq!(place::partial(Path::new(""), &offer(&own, b"whole"), SENDER), Path::new(&own));
         for name in [&own, ".film.0123456789abcdef.partial"] {
             assert!(refused(&folder, &offer(name, b"whole"), true).contains("not complete"), "{name}");
         }
-        Partial::open(folder.path(), &offer("thesis.partial", b"whole"), false).expect("a name like others");
+        Partial::open(folder.path(), &offer("thesis.partial", b"whole"), SENDER, false)
+            .expect("a name like others");
     }
 }

@@ -6,10 +6,16 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use ring::digest::{Context, SHA256};
 use rustix::fs::{OFlags, statvfs};
 use tailback_core::Bytes;
 
+use super::hash::{Hash, finished};
 use super::offer::Offer;
+use crate::secure::keys::KEY;
+
+/// Who sends it, by the long-term key; nobody knows in the clear.
+pub(super) type Sender = Option<[u8; KEY]>;
 
 /// The end of the names of files that are not complete, which begin with a dot.
 const SUFFIX: &str = ".partial";
@@ -48,20 +54,30 @@ pub(super) fn there(whole: &Path, offer: &Offer, overwrite: bool) -> Result<Ther
     }
 }
 
-/// Where what there is of it is kept. Files of one name and different bytes have different partial files.
-pub(super) fn partial(folder: &Path, offer: &Offer) -> PathBuf {
-    let mark = offer.hash[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
+/// Where what there is of it is kept. Files of one name and different bytes have different partial files, and so have two senders:
+/// who only knows the hash of another's file could offer it, and send other bytes, or say that it is shorter.
+pub(super) fn partial(folder: &Path, offer: &Offer, sender: Sender) -> PathBuf {
+    let mark = mark(offer, sender)[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
     let short: String = offer.name.chars().take(SHORT).collect();
     folder.join(format!(".{short}.{mark:016x}{SUFFIX}"))
 }
 
-/// What there is of other files of this name, which have changed since, for example: nobody goes on with it, unless the same bytes
-/// come again. Of a longer name nothing is said: other long names may begin like it.
-pub(super) fn others(folder: &Path, offer: &Offer) -> Vec<PathBuf> {
+/// What tells a file of a sender from all others.
+fn mark(offer: &Offer, sender: Sender) -> Hash {
+    let mut context = Context::new(&SHA256);
+    context.update(&offer.hash);
+    context.update(&offer.size.get().to_be_bytes());
+    context.update(&sender.unwrap_or_default());
+    finished(context)
+}
+
+/// What there is of other files of this name, which have changed since, for example, or came from somebody else: nobody goes on
+/// with it, unless the same bytes come again from there. Of a longer name nothing is said: other long names may begin like it.
+pub(super) fn others(folder: &Path, offer: &Offer, sender: Sender) -> Vec<PathBuf> {
     if offer.name.chars().count() > SHORT {
         return Vec::new();
     }
-    let own = partial(folder, offer);
+    let own = partial(folder, offer, sender);
     let is_other = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         let rest = name.and_then(|name| name.strip_prefix('.')?.strip_prefix(&offer.name)?.strip_prefix('.'));
@@ -130,6 +146,8 @@ mod tests {
     use super::*;
     use crate::transfer::folder::Folder;
 
+    const SENDER: Sender = Some([8; KEY]);
+
     /// Not its own, and nothing that only looks like one.
     #[test]
     fn what_there_is_of_other_files_of_a_name_is_found() {
@@ -143,17 +161,21 @@ mod tests {
         let long = "f".repeat(SHORT + 1);
         let all = [offer("film", 1), offer("film", 0xab), offer("film.0101010101010101", 1), offer(&long, 1)];
         for offer in &all {
-            File::create(partial(folder.path(), offer)).expect("made");
+            File::create(partial(folder.path(), offer, SENDER)).expect("made");
         }
         for name in ["film", "film.0101010101010101.partial", ".film.01.partial", ".film.partial"] {
             File::create(folder.path().join(name)).expect("made");
         }
         File::create(folder.path().join(".film.01010101010101AB.partial")).expect("made");
-        assert_eq!(others(folder.path(), &all[0]), [partial(folder.path(), &all[1])]);
+        let found = |offer: &Offer, sender| others(folder.path(), offer, sender);
+        let [first, second] = [0, 1].map(|index| partial(folder.path(), &all[index], SENDER));
+        assert_eq!(found(&all[0], SENDER), [second.clone()]);
+        let mut both = [first, second];
+        both.sort();
         let neither = offer("film", 2);
-        let both = [partial(folder.path(), &all[0]), partial(folder.path(), &all[1])];
-        assert_eq!(others(folder.path(), &neither), both);
-        assert_eq!(others(folder.path(), &offer(&long, 2)), Vec::<PathBuf>::new());
-        assert_eq!(others(&folder.path().join("nowhere"), &neither), Vec::<PathBuf>::new());
+        assert_eq!(found(&neither, SENDER), both);
+        assert_eq!(found(&all[0], Some([9; KEY])), both, "of another sender");
+        assert_eq!(found(&offer(&long, 2), SENDER), Vec::<PathBuf>::new());
+        assert_eq!(others(&folder.path().join("nowhere"), &neither, SENDER), Vec::<PathBuf>::new());
     }
 }

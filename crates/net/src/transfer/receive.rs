@@ -137,6 +137,6 @@ fn open<R>(
     }
     let offer = offer.ok_or("the offer makes no sense")?;
     let prepared = prepare(&offer)?;
-    let partial = Partial::open(&config.folder, &offer, config.overwrite)?;
+    let partial = Partial::open(&config.folder, &offer, sender, config.overwrite)?;
     Ok((offer, partial, prepared))
 }

@@ -1,6 +1,7 @@
 //! A session of a receiver: writes what arrives, says how it ended, and looks who else comes meanwhile. Sessions begin in
 //! `receive.rs`.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use super::hash::Hash;
 use super::offer::{Offer, write_answer};
 use super::partial::Partial;
 use super::place::{in_the_way, others};
-use super::settling::{Settled, Settling};
+use super::settling::{Settled, Settling, has_failed};
 use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about, plain};
 use crate::buffer::ReceiveBuffer;
 use crate::channel::{Message, SecuredChannel};
@@ -30,6 +31,8 @@ const SAY_AGAIN: Span = Span::from_millis(100);
 /// life come twice a second.
 const THERE: Span = Span::from_secs(1);
 const GONE: Span = Span::from_secs(2);
+/// So many who wait to hear whether the sender is still there are known at once.
+const MOST_RIVALS: usize = 8;
 /// How often it is looked whether a file is settled.
 const SOON: Span = Span::from_millis(1);
 
@@ -71,8 +74,8 @@ pub(super) struct Session<R> {
     began: Time,
     /// When the file last grew.
     grown: Time,
-    /// Somebody with the sender's key who offers another file: his number, and when he first came.
-    rival: Option<(u64, Time)>,
+    /// Those with the sender's key who offer another file: the number of each, and when he first came. The newest first.
+    rivals: VecDeque<(u64, Time)>,
 }
 
 /// How a session ended, if not with an error.
@@ -102,7 +105,18 @@ impl<R: Endpoint> Session<R> {
         let buffer = ReceiveBuffer::new(header, RECEIVE_WINDOW);
         let driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng)?;
         let (resumed, began) = (partial.have(), clock.now());
-        Ok(Self { driver, partial, offer, sender, nonce, made, resumed, began, grown: began, rival: None })
+        Ok(Self {
+            driver,
+            partial,
+            offer,
+            sender,
+            nonce,
+            made,
+            resumed,
+            began,
+            grown: began,
+            rivals: VecDeque::new(),
+        })
     }
 
     /// Goes on until it is over, for a sender that may say nothing for so long.
@@ -139,24 +153,28 @@ impl<R: Endpoint> Session<R> {
         }
     }
 
-    /// What has arrived stays, so that it is worth making room for the rest.
+    /// What has arrived stays, so that it is worth making room for the rest, unless the disk has failed: it may say so late, of
+    /// bytes that it took before.
     fn unwritten(&self, source: io::Error) -> TransferError {
-        TransferError::Unwritten {
-            path: self.partial.path().to_owned(),
-            source,
-            kept: Bytes::new(self.partial.have()),
-            total: self.offer.size,
+        let path = self.partial.path().to_owned();
+        if has_failed(&source) {
+            return TransferError::Unsynced { path, source, remains: None };
         }
+        let (kept, total) = (Bytes::new(self.partial.have()), self.offer.size);
+        TransferError::Unwritten { path, source, kept, total }
     }
 
     fn judge(&self, settled: Settled) -> Result<Ended, TransferError> {
         match (settled, self.partial.is_kept()) {
             (Settled::Right, _) => Ok(Ended::Whole),
             (Settled::Wrong, true) => Ok(Ended::InTheWay),
-            (Settled::Wrong, false) => Err(TransferError::Hash { name: self.offer.name.clone() }),
+            (Settled::Wrong, false) => {
+                Err(TransferError::Hash { name: self.offer.name.clone(), remains: None })
+            }
             (Settled::Unsynced(source), true) => Err(about(self.partial.path())(source)),
             (Settled::Unsynced(source), false) => {
-                Err(TransferError::Unsynced { path: self.partial.path().to_owned(), source })
+                let path = self.partial.path().to_owned();
+                Err(TransferError::Unsynced { path, source, remains: None })
             }
         }
     }
@@ -234,8 +252,12 @@ impl<R: Endpoint> Session<R> {
                 return None;
             }
             let is_same = Offer::read(&knock.offer).is_some_and(|offer| offer.is_of_same_file(&self.offer));
-            let since = self.rival.filter(|(rival, _)| *rival == knock.nonce).map_or(now, |(_, since)| since);
-            self.rival = Some((knock.nonce, since));
+            let known = self.rivals.iter().find(|(rival, _)| *rival == knock.nonce);
+            let since = known.map_or(now, |(_, since)| *since);
+            if known.is_none() {
+                self.rivals.truncate(MOST_RIVALS - 1);
+                self.rivals.push_front((knock.nonce, now));
+            }
             // Of two senders with one key the first goes on, if it is still there; who knocks, knocks again until this is known.
             if is_same || is_unheard || now.since(heard) >= GONE {
                 return Some((knock, way));
@@ -270,7 +292,7 @@ impl<R: Endpoint> Session<R> {
         say_until_heard(&mut driver, clock, (linger, &mut go_on), &Message::Verdict(verdict));
         let path = kept?;
         Ok(Received {
-            others: others(path.parent().unwrap_or(&path), &offer),
+            others: others(path.parent().unwrap_or(&path), &offer, sender),
             path,
             size: offer.size,
             hash: offer.hash,
@@ -295,16 +317,18 @@ impl<R: Endpoint> Session<R> {
     }
 
     /// The sender hears why it failed; what is of no use is thrown away.
-    pub(super) fn fail(mut self, clock: Clock, error: TransferError) -> TransferError {
-        if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
-            let why = error.told(Bytes::new(self.partial.have()), self.offer.size);
-            let verdict = Message::Verdict(Err(why));
-            say_until_heard(&mut self.driver, clock, (LINGER, &mut || true), &verdict);
-        }
-        let is_of_no_use = matches!(error, TransferError::Hash { .. } | TransferError::Unsynced { .. });
-        if is_of_no_use || self.partial.have() == 0 {
+    pub(super) fn fail(mut self, clock: Clock, mut error: TransferError) -> TransferError {
+        let have = self.partial.have();
+        if let Some(remains) = error.is_of_no_use() {
+            *remains = self.partial.discard().err();
+        } else if have == 0 {
             // The error that led here is the one to tell.
             let _ = self.partial.discard();
+        }
+        if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
+            let why = error.told(Bytes::new(have), self.offer.size);
+            let verdict = Message::Verdict(Err(why));
+            say_until_heard(&mut self.driver, clock, (LINGER, &mut || true), &verdict);
         }
         error
     }

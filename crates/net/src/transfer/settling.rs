@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use rustix::io::Errno;
+
 use super::hash::{Hash, hash_of};
 
 /// A file that is being settled. The thread that reads it stops when this is dropped.
@@ -23,8 +25,8 @@ pub enum Settled {
     Right,
     /// They do not have it.
     Wrong,
-    /// They have it, and the disk did not take all of them. Which ones, nobody can say, and a later try cannot be believed: a system
-    /// that could not write its copy of them keeps that for written.
+    /// The disk did not take all of them, or does not give them back. Which ones, nobody can say, and a later try cannot be believed:
+    /// a system that could not write its copy of them keeps that for written.
     Unsynced(io::Error),
 }
 
@@ -71,11 +73,19 @@ impl Settling {
     }
 }
 
+/// Whether it is the disk that has failed, and not that there is no room on it or that something is forbidden.
+pub(super) fn has_failed(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::IO)
+}
+
 /// Whether what was written is what was offered; then it is brought to the disk.
 fn settled(written: &Written, go_on: &mut dyn FnMut(u64) -> bool) -> io::Result<Settled> {
     // Opened anew: a copy of what is open elsewhere would keep the lock when nobody waits for the thread any more.
     let mut file = File::open(&written.path)?;
-    let hash = if let Some(hash) = written.known { hash } else { hash_of(&mut file, go_on)?.1 };
+    let hash = match written.known.map_or_else(|| Ok(hash_of(&mut file, go_on)?.1), Ok) {
+        Err(error) if has_failed(&error) => return Ok(Settled::Unsynced(error)),
+        outcome => outcome?,
+    };
     let there = file.metadata()?;
     if (there.dev(), there.ino()) != (written.there.dev(), written.there.ino()) {
         return Err(io::Error::other("somebody else has put another file in its place"));

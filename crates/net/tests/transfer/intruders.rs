@@ -19,7 +19,7 @@ use crate::ends;
 use crate::folder::Folder;
 use crate::waiting::{LONG, Places, SIZE, config, sent, waiting};
 
-fn pair() -> KeyPair {
+pub(crate) fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")
 }
 
@@ -28,7 +28,7 @@ fn free() -> UdpSocket {
 }
 
 /// A sender by hand, and where it speaks.
-fn sender(receiver: SocketAddr, keys: &KeyPair) -> (UdpSocket, Initiator) {
+pub(crate) fn sender(receiver: SocketAddr, keys: &KeyPair) -> (UdpSocket, Initiator) {
     let socket = free();
     socket.connect(receiver).expect("connects");
     socket.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
@@ -36,7 +36,7 @@ fn sender(receiver: SocketAddr, keys: &KeyPair) -> (UdpSocket, Initiator) {
 }
 
 /// A sender's next attempt.
-fn attempt(sender: &KeyPair, receiver: &KeyPair) -> Initiator {
+pub(crate) fn attempt(sender: &KeyPair, receiver: &KeyPair) -> Initiator {
     Initiator::new(Some((sender.clone(), Invitation::of(receiver)))).expect("random numbers")
 }
 
@@ -57,14 +57,14 @@ fn initiation_of(name: &str, socket: &UdpSocket, initiator: &mut Initiator) -> V
 }
 
 /// The answer to one.
-fn knock(socket: &UdpSocket, initiator: &mut Initiator) -> Vec<u8> {
+pub(crate) fn knock(socket: &UdpSocket, initiator: &mut Initiator) -> Vec<u8> {
     let mut buffer = [0; 2000];
     socket.send(&initiation(socket, initiator)).expect("sent");
     let length = socket.recv(&mut buffer).expect("answered");
     buffer[..length].to_vec()
 }
 
-fn begun(socket: UdpSocket, accepted: Accepted, clock: Clock) -> SecuredChannel {
+pub(crate) fn begun(socket: UdpSocket, accepted: Accepted, clock: Clock) -> SecuredChannel {
     let marked = MarkedSocket::new(socket).expect("set up");
     SecuredChannel::began(marked, accepted.into(), clock.now()).expect("connected")
 }

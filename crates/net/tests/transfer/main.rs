@@ -17,6 +17,7 @@ mod outages;
 mod refused;
 #[path = "../common/relay.rs"]
 mod relay;
+mod replays;
 mod resumed;
 mod rivals;
 mod versions;

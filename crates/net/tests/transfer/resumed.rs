@@ -29,7 +29,8 @@ fn an_interrupted_transfer_goes_on_where_it_was() {
     assert!(names.len() == 1 && names[0].ends_with(".partial"), "{names:?}");
 
     let receiver = waiting(config(&folder.target(), &pair));
-    let again = sent(&receiver.sending(&file, receiver.address), "vegas").expect("sent");
+    let again = SendConfig { peers: vec![receiver.address], ..sending };
+    let again = sent(&again, "vegas").expect("sent");
     assert!(again.resumed >= Bytes::new(400_000) && again.resumed < Bytes::new(SIZE as u64));
     assert_eq!(receiver.end().expect("received").resumed, again.resumed);
     assert_eq!(fs::read(folder.target().join("film")).expect("there"), fs::read(&file).expect("there"));
@@ -82,7 +83,8 @@ fn a_damaged_partial_file_is_found_out_and_thrown_away() {
     fs::write(&partial, bytes).expect("written");
 
     let receiver = waiting(config(&folder.target(), &pair));
-    let error = sent(&receiver.sending(&file, receiver.address), "cubic").expect_err("damaged").to_string();
+    let again = SendConfig { peers: vec![receiver.address], ..sending };
+    let error = sent(&again, "cubic").expect_err("damaged").to_string();
     assert!(error.starts_with("the receiver says: what arrived of film does not have the hash"), "{error}");
     assert!(matches!(receiver.end().expect_err("damaged"), TransferError::Hash { .. }));
     assert_eq!(folder.names(), Vec::<String>::new());
