@@ -7,7 +7,7 @@ use std::io;
 use rustix::event::PollFlags;
 use tailback_core::{Ecn, Span};
 
-use crate::refused::{TooLong, is_momentary, is_news, is_too_long};
+use crate::refused::{TooLong, is_momentary_from, is_news, is_too_long};
 use crate::socket::{MarkedSocket, Train, Way};
 use crate::wait::wait;
 
@@ -135,7 +135,7 @@ impl Batch {
             Ok(()) => *sent += owners.len() as u64,
             Err(error) => {
                 *unsent += owners.len() as u64;
-                if let (false, Some(owner)) = (is_momentary(&error), owners.first()) {
+                if let (false, Some(owner)) = (is_momentary_from(&error, way.from), owners.first()) {
                     refused.push((*owner, error));
                 }
             }
@@ -143,7 +143,10 @@ impl Batch {
         match persistently(socket, &train, was_told) {
             // Either the device cannot cut trains after all, which the socket has noted; or something is wrong with one of the
             // datagrams, which may be another owner's than the next. One by one, then.
-            Err(error) if owners.len() > 1 && (socket.longest_train() == 1 || !is_momentary(&error)) => {
+            Err(error)
+                if owners.len() > 1
+                    && (socket.longest_train() == 1 || !is_momentary_from(&error, way.from)) =>
+            {
                 for (owner, contents) in owners.chunks(1).zip(train.contents.chunks(*each)) {
                     note(owner, persistently(socket, &Train { contents, ..train }, was_told));
                 }

@@ -1,6 +1,7 @@
 //! What it means that the system refuses to send or to receive a datagram. What is then done is up to whoever asked.
 
 use std::io;
+use std::net::IpAddr;
 
 use rustix::io::Errno;
 
@@ -11,6 +12,14 @@ pub(crate) fn is_momentary(error: &io::Error) -> bool {
     const OTHERS: [Errno; 4] = [Errno::NOBUFS, Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN];
     let is_empty = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
     is_empty || is_news(error) || Errno::from_io_error(error).is_some_and(|errno| OTHERS.contains(&errno))
+}
+
+/// The same of a datagram that is to bear an address of this host, if it is: that may be none of the host's for the moment, as where
+/// an interface is down and up again, which has lost its addresses of IPv6 meanwhile. The system calls that an invalid argument.
+pub(crate) fn is_momentary_from(error: &io::Error, from: Option<IpAddr>) -> bool {
+    const NOT_OURS: [Errno; 2] = [Errno::INVAL, Errno::ADDRNOTAVAIL];
+    let is_not_ours = || Errno::from_io_error(error).is_some_and(|errno| NOT_OURS.contains(&errno));
+    is_momentary(error) || (from.is_some() && is_not_ours())
 }
 
 /// What the network says of an earlier datagram (ICMP), and the system tells of a connected socket only: whatever is asked of
@@ -87,8 +96,14 @@ mod tests {
         for errno in [Errno::NOPROTOOPT, Errno::HOSTDOWN, Errno::NONET, Errno::PROTO] {
             assert!(is_momentary(errno), "{errno}");
         }
-        for errno in [Errno::MSGSIZE, Errno::BADF, Errno::PERM] {
+        for errno in [Errno::MSGSIZE, Errno::BADF, Errno::PERM, Errno::INVAL] {
             assert!(!is_momentary(errno), "{errno}");
+        }
+        let from = Some([192, 0, 2, 1].into());
+        for (errno, from, is_momentary) in
+            [(Errno::INVAL, from, true), (Errno::INVAL, None, false), (Errno::BADF, from, false)]
+        {
+            assert_eq!(is_momentary_from(&errno.into(), from), is_momentary, "{errno} {from:?}");
         }
     }
 }

@@ -267,7 +267,8 @@ impl<'a> Sending<'a> {
         // Where something comes through, it is soon gone on with.
         let is_over = |lack: &(Lack, Span)| lack.0 == Lack::Word || !self.narrowing.is_promising();
         if let Some((lack, longest)) = lack.filter(is_over) {
-            let passage = if lack == Lack::Word { Passage::Unknown } else { self.narrowing.passage() };
+            let is_silent = lack == Lack::Word || silence >= REBIND;
+            let passage = if is_silent { Passage::Unknown } else { self.narrowing.passage() };
             return Err(self.given_up(lack, longest, why(passage).or(hint).or(self.hint), done));
         }
         if silence >= REBIND && now.since(self.rebound) >= REBIND {

@@ -1,13 +1,15 @@
 //! A way between two hosts that treats datagrams as badly as it is told to: it loses, repeats, holds back, changes, cuts,
 //! makes up and throws back, and goes dead. Seeded; what it does to which datagram still depends on the system's timing.
 
+use std::collections::VecDeque;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tailback_core::Stream;
+use tailback_core::{Span, Stream, Time};
 use tailback_net::Clock;
 
 /// No longer is what only says that somebody is there: head, tag, kind and number.
@@ -45,6 +47,9 @@ pub(crate) struct Treatment {
     pub(crate) moves_every: u64,
     /// After so many datagrams the sender's first address leads nowhere any more, but another one does; 0 for never.
     pub(crate) lost_after: u64,
+    /// Every so many datagrams the way becomes slow, or quick again; 0 for never. How long all take then each way, in seconds.
+    pub(crate) slow_every: u64,
+    pub(crate) slow_by: f64,
 }
 
 impl Treatment {
@@ -66,6 +71,8 @@ impl Treatment {
         narrow_for: 0.0,
         moves_every: 0,
         lost_after: 0,
+        slow_every: 0,
+        slow_by: 0.0,
     };
 }
 
@@ -109,6 +116,7 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment, is_shut: &Atomi
     let (mut there, mut back) = (Memory::default(), Memory::default());
     let (mut buffer, mut passed) = (vec![0; 65_536], 0);
     let (clock, mut narrow_since) = (Clock::start(), None);
+    let (mut on_their_way, mut on_their_way_back) = (VecDeque::new(), VecDeque::new());
     loop {
         let arrived = near.recv_from(&mut buffer);
         let is_dead = treatment.dead_after != 0 && passed >= treatment.dead_after;
@@ -136,7 +144,7 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment, is_shut: &Atomi
             let is_wide = is_narrow && length > treatment.narrow_to;
             for datagram in treated(&buffer[..length], treatment, &mut there, &mut rng) {
                 if !is_wide {
-                    let _ = far_socket.send(&datagram);
+                    on_their_way.push_back((clock.now() + slowness(treatment, passed), datagram));
                 }
             }
             if rng.chance(treatment.reflection) {
@@ -153,13 +161,33 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment, is_shut: &Atomi
             let there = sender.filter(|from| is_alive && !is_cut && !is_lost(from));
             let Some(sender) = there else { continue };
             for datagram in treated(&buffer[..length], treatment, &mut back, &mut rng) {
-                let _ = near.send_to(&datagram, sender);
+                on_their_way_back.push_back((clock.now() + slowness(treatment, passed), (datagram, sender)));
             }
             if rng.chance(treatment.reflection) {
                 let _ = far_socket.send(&buffer[..length]);
             }
         }
+        due(&mut on_their_way, clock, |datagram: &Vec<u8>| far_socket.send(datagram));
+        due(&mut on_their_way_back, clock, |(datagram, sender)| near.send_to(datagram, *sender));
     }
+}
+
+/// How long datagrams take now.
+fn slowness(treatment: Treatment, passed: u64) -> Span {
+    let is_slow = treatment.slow_every != 0 && !(passed / treatment.slow_every).is_multiple_of(2);
+    if is_slow { Span::from_secs_f64(treatment.slow_by) } else { Span::ZERO }
+}
+
+/// Lets arrive what is due. Who comes later on a quicker way waits for nobody.
+fn due<T>(waiting: &mut VecDeque<(Time, T)>, clock: Clock, send: impl Fn(&T) -> io::Result<usize>) {
+    let now = clock.now();
+    waiting.retain(|(at, datagram)| {
+        if *at > now {
+            return true;
+        }
+        let _ = send(datagram); // What is refused is lost.
+        false
+    });
 }
 
 /// What comes out for a datagram that goes in.

@@ -50,6 +50,24 @@ fn a_way_that_comes_back_within_the_patience_is_gone_on_with() {
     assert_eq!(fs::read(folder.target().join("film")).expect("there"), fs::read(&file).expect("there"));
 }
 
+/// Routes change between a way of hardly any time and one on which a round trip takes half a second: what was sent on the slow one
+/// comes behind what is sent later. A scheme of delays would take the longer way for a queue, and send two packets in a round trip.
+#[test]
+fn ways_that_change_between_quick_and_slow_are_gone_on_with() {
+    for (scheme, name) in [("cubic", "slow-cubic"), ("tfrc", "slow-tfrc")] {
+        let folder = Places::new(name);
+        let file = folder.file(SIZE);
+        let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+        let slow = Treatment { slow_every: 400, slow_by: 0.25, ..Treatment::default() };
+        let relay = Relay::new(receiver.address, slow);
+        let sending = SendConfig { patience: PATIENCE, ..receiver.sending(&file, relay.address) };
+        let sent = sent(&sending, scheme).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        assert!(sent.span > Span::from_millis(500), "{scheme}: the way was never slow");
+        receiver.end().expect("received");
+        assert_eq!(fs::read(folder.target().join("film")).expect("there"), fs::read(&file).expect("there"));
+    }
+}
+
 /// The file is there, and the word of that gets lost for a while: its sender hears it in the end.
 #[test]
 fn the_word_that_all_is_well_is_said_for_as_long_as_somebody_waits_for_it() {
