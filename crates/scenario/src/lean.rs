@@ -29,8 +29,11 @@ fn trim_table(map: &Map<String, Value>, table: Node) -> Map<String, Value> {
     let mut kept = Map::new();
     for (key, value) in map {
         let Some(property) = table.property(key) else { continue };
-        let is_default = property.keyword("default") == Some(value) && !required.contains(&key.as_str());
-        if value.is_null() || is_default {
+        let default = property.keyword("default");
+        let is_default = default == Some(value) && !required.contains(&key.as_str());
+        // Nothing is what absence says, unless that says something else.
+        let is_nothing = value.is_null() && default.is_none_or(Value::is_null);
+        if is_nothing || is_default {
             continue;
         }
         let trimmed = trim(value, property);

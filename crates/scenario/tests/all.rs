@@ -8,7 +8,7 @@ mod altered;
 mod bad_input;
 mod bad_queues;
 mod cells_and_multicast;
-#[path = "common/choices.rs"]
+#[path = "../../core/tests/common/choices.rs"]
 mod choices;
 mod custom;
 mod emulation;

@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use tailback_scenario::transfer::{flow_of, scenario_of};
 
 #[test]
 fn offered_flow() {
@@ -20,4 +21,18 @@ fn offered_flow() {
         })
         .expect("an answer to each");
     assert!(taken.get() > cases / 20, "{} of {cases}", taken.get());
+}
+
+/// Where something is the default, nothing has to be said: else the receiver, or whoever reads the scenario again, has the default.
+#[test]
+fn nothing_is_said_where_something_is_the_default() {
+    let scheme = |gamma| format!(r#"{{"scheme":{{"name":"accumulation-p"{gamma}}},"reliable":true}}"#);
+    for (gamma, is_said) in [(r#","gamma":null"#, true), ("", false), (r#","gamma":"1 packets""#, false)] {
+        let made = scenario_of("film", &scheme(gamma)).expect("it makes sense");
+        let said = flow_of(&made);
+        assert_eq!(said.contains(r#""gamma":null"#), is_said, "{said}");
+        assert_eq!(scenario_of("film", &said).expect("it makes sense"), made, "{said}");
+    }
+    // What the fuzz target has found.
+    assert!(shared::exercise(&[119, 192, 254, 186, 235, 235, 235, 112, 254, 255, 0, 43, 235, 170]));
 }
