@@ -4,6 +4,8 @@
 
 #[path = "../../crates/transport/tests/common/attacked.rs"]
 mod attacked;
+#[path = "../../crates/core/tests/common/choices.rs"]
+mod choices;
 
 use libfuzzer_sys::fuzz_target;
 

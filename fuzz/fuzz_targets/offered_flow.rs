@@ -1,7 +1,7 @@
 //! Any alteration of what a sender says of its flow is refused, or makes both endpoints, and is said again in the same words.
 #![no_main]
 
-#[path = "../../crates/scenario/tests/common/choices.rs"]
+#[path = "../../crates/core/tests/common/choices.rs"]
 mod choices;
 #[path = "../../crates/scenario/tests/common/offered.rs"]
 mod offered;

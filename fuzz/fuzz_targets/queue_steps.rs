@@ -4,6 +4,8 @@
 
 #[path = "../../crates/qdisc/tests/common/anything.rs"]
 mod anything;
+#[path = "../../crates/core/tests/common/choices.rs"]
+mod choices;
 
 use libfuzzer_sys::fuzz_target;
 

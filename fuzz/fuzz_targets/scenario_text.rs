@@ -1,7 +1,7 @@
 //! Any alteration of a scenario's text is refused with reasons, or is a scenario that can be written, read and begun.
 #![no_main]
 
-#[path = "../../crates/scenario/tests/common/choices.rs"]
+#[path = "../../crates/core/tests/common/choices.rs"]
 mod choices;
 #[path = "../../crates/scenario/tests/common/altered.rs"]
 mod altered;

@@ -61,6 +61,28 @@ fn ended(
     (error, clock.now().since(Time::ZERO))
 }
 
+/// Says these packets again and again, until it is told to stop.
+fn repeat(
+    channel: &mut SecuredChannel,
+    packets: &[(Packet, Option<Annex>)],
+    clock: Clock,
+    stop: &AtomicBool,
+) {
+    let written = packets.iter().map(|(packet, annex)| {
+        let mut frame = Vec::new();
+        encode(packet, annex.as_ref(), 0, &[], &mut frame).expect("a frame");
+        (packet, frame)
+    });
+    let frames: Vec<_> = written.collect();
+    while !stop.load(Ordering::Relaxed) {
+        for (packet, frame) in &frames {
+            channel.send(clock.now(), frame, packet).expect("sent");
+        }
+        channel.flush().expect("sent");
+        thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
+    }
+}
+
 /// It has every byte, and shows that it is there: a sender would wait for its word for ever.
 #[test]
 fn a_receiver_that_never_says_how_it_ended_is_not_waited_for() {
@@ -87,13 +109,7 @@ fn a_receiver_that_never_says_how_it_ended_is_not_waited_for() {
 fn a_receiver_that_acknowledges_nothing_new_is_not_waited_for() {
     let (error, span) = ended("known", |mut channel, _, clock, stop| {
         let ack = Packet::new(Kind::Ack, FlowId(0), 0, Bytes::new(40));
-        let mut frame = Vec::new();
-        encode(&ack, None, 0, &[], &mut frame).expect("a frame");
-        while !stop.load(Ordering::Relaxed) {
-            channel.send(clock.now(), &frame, &ack).expect("sent");
-            channel.flush().expect("sent");
-            thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
-        }
+        repeat(&mut channel, &[(ack, None)], clock, stop);
     });
     assert_eq!(
         error.to_string(),
@@ -112,23 +128,12 @@ fn a_receiver_that_acknowledges_what_was_never_sent_is_not_waited_for() {
         let far = u64::MAX;
         let ranges = [range(0, far), range(1 << 40, 1 << 41), range(far - 1, far), range(9, 3)];
         let blocks = AckBlocks { blocks: ranges, count: 4, trigger: far, ..AckBlocks::default() };
-        let frames: Vec<(Packet, Vec<u8>)> = [(far, false), (1 << 40, true), (100_000, true), (0, true)]
-            .into_iter()
-            .map(|(number, has_ranges)| {
-                let ack = Packet::new(Kind::Ack, FlowId(0), number, Bytes::new(40));
-                let annex = Annex::Blocks(blocks);
-                let mut frame = Vec::new();
-                encode(&ack, has_ranges.then_some(&annex), 0, &[], &mut frame).expect("a frame");
-                (ack, frame)
-            })
-            .collect();
-        while !stop.load(Ordering::Relaxed) {
-            for (ack, frame) in &frames {
-                channel.send(clock.now(), frame, ack).expect("sent");
-            }
-            channel.flush().expect("sent");
-            thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
-        }
+        let numbers = [(far, false), (1 << 40, true), (100_000, true), (0, true)];
+        let acks = numbers.map(|(number, has_ranges)| {
+            let ack = Packet::new(Kind::Ack, FlowId(0), number, Bytes::new(40));
+            (ack, has_ranges.then_some(Annex::Blocks(blocks)))
+        });
+        repeat(&mut channel, &acks, clock, stop);
     });
     assert_eq!(
         error.to_string(),

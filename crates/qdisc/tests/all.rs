@@ -4,6 +4,8 @@
 mod active;
 mod anything;
 mod cake;
+#[path = "../../core/tests/common/choices.rs"]
+mod choices;
 mod codel;
 mod common;
 mod dualpi2;

@@ -5,6 +5,8 @@ mod asked;
 mod asked_between_ends;
 mod attack;
 mod bucket;
+#[path = "../../core/tests/common/choices.rs"]
+mod choices;
 mod datagrams;
 mod ecn;
 mod hostile;

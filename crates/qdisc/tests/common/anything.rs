@@ -10,20 +10,7 @@ use tailback_core::{
 };
 use tailback_qdisc::{ALL, BuildCx, Config, Discipline, FlowHosts};
 
-/// Bytes to decide by; zeros when they run out.
-struct Choices<'a>(&'a [u8]);
-
-impl Choices<'_> {
-    fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        *first
-    }
-
-    fn among<T: Copy>(&mut self, values: &[T]) -> T {
-        values[usize::from(self.byte()) % values.len()]
-    }
-}
+use crate::choices::Choices;
 
 const NUMBERS: [f64; 18] = [
     0.0,
@@ -287,7 +274,7 @@ fn packet(choices: &mut Choices<'_>, number: u64, high: &[u32]) -> Packet {
 /// Whether `bytes` are a discipline that was put to the test: some are parameters that are refused. Some packets are of flows
 /// with `high` numbers, which make tables of millions and take a thousand times as long as all the rest.
 pub(crate) fn exercise(bytes: &[u8], high: &[u32]) -> bool {
-    let mut choices = Choices(bytes);
+    let mut choices = Choices::new(bytes, 1);
     let Some(config) = config(&mut choices) else { return false };
     let capacity = choices.among(&[
         Capacity::Packets(10),
@@ -324,7 +311,7 @@ pub(crate) fn exercise(bytes: &[u8], high: &[u32]) -> bool {
         left: (0, 0),
     };
     let mut number = 0;
-    while !choices.0.is_empty() {
+    while !choices.are_over() {
         let step = choices.byte();
         match step % 8 {
             0..5 => {

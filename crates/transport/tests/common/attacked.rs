@@ -22,6 +22,8 @@ use tailback_transport::{
     SpuriousDetection, StreamConfig,
 };
 
+use crate::choices::Choices;
+
 const FLOW: FlowId = FlowId(0);
 /// Longer than any scheme takes for a small transfer from its worst state, and the time of giving up.
 const LONGEST: Span = Span::from_secs(100_000);
@@ -30,24 +32,13 @@ const MOST_STEPS: u32 = 400_000;
 /// More than leaves at one instant.
 const MOST_AT_ONCE: u32 = 5_000;
 
-/// Bytes to decide by; zeros when they run out.
-struct Choices<'a>(&'a [u8]);
+/// What an attacker may say.
+trait Made {
+    fn number(&mut self, truth: u64) -> u64;
+    fn real(&mut self) -> f64;
+}
 
-impl Choices<'_> {
-    fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        *first
-    }
-
-    fn among<T: Copy>(&mut self, values: &[T]) -> T {
-        values[usize::from(self.byte()) % values.len()]
-    }
-
-    fn flag(&mut self) -> bool {
-        self.byte() & 1 == 1
-    }
-
+impl Made for Choices<'_> {
     /// A number near the beginning, near what is true, near the end of all numbers.
     fn number(&mut self, truth: u64) -> u64 {
         let small = u64::from(self.byte() % 24);
@@ -438,7 +429,7 @@ fn ends(
 /// Makes of the bytes a scheme, a path and an attack, and holds the endpoints to the laws. The scheme's name, and whether
 /// the sender gave up.
 pub(crate) fn exercise(bytes: &[u8]) -> (&'static str, bool) {
-    let mut choices = Choices(bytes);
+    let mut choices = Choices::new(bytes, 1);
     let scheme = (SCHEMES[usize::from(choices.byte()) % SCHEMES.len()].default)();
     let name = scheme.info().name;
     let directed = Rc::new(RefCell::new(Directive::window(Bytes::ZERO)));
