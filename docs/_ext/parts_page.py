@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LEAD = "What methods of custom parts are handed, and what they answer. Times are seconds, amounts bytes, rates bit/s."
+_LINE = 44
+"""Letters of a line of code that a phone shows whole."""
 
 
 def text() -> str:
@@ -22,13 +24,37 @@ def text() -> str:
     for name in (name for name in custom.__all__ if name in classes):
         home = "tb" if name in tailback.__all__ else "tb.custom"
         parts += [f"## {home}.{name}", _plain(ast.get_docstring(classes[name]) or "")]
+        made = _made(classes[name])
+        if made:
+            parts.append(f"```python\n{made}\n```")
         rows = [
             f"| `{_cell(left)}` | `{_cell(kind)}` | {_cell(_plain(said))} |"
             for left, kind, said in _members(classes[name])
         ]
         if rows:
-            parts.append("\n".join(["| | | |", "| --- | --- | --- |", *rows]))
+            parts.append("\n".join(["| name | type | meaning |", "| --- | --- | --- |", *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def _made(node: ast.ClassDef) -> str:
+    """How a user makes one, an argument per line where one line is too long; nothing where only the core makes them."""
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef) and member.name == "__new__":
+            told = _arguments(member.args)
+            whole = f"{node.name}({', '.join(told)})"
+            return whole if len(whole) <= _LINE else "\n".join([f"{node.name}(", *(f"    {one}," for one in told), ")"])
+    return ""
+
+
+def _arguments(given: ast.arguments) -> list[str]:
+    """Each argument as it is written, without the first, which is the class."""
+    own, named = given.args[1:], given.kwonlyargs
+    values = [*([None] * (len(own) - len(given.defaults))), *given.defaults, *given.kw_defaults]
+    said = [
+        f"{ast.unparse(one)} = {ast.unparse(value)}" if value else ast.unparse(one)
+        for one, value in zip([*own, *named], values, strict=True)
+    ]
+    return [*said[: len(own)], *(["*"] if named else []), *said[len(own) :]]
 
 
 def _members(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
@@ -44,9 +70,7 @@ def _members(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
             told = re.sub(r"^\w+, ", "", ast.unparse(member.args))
             if is_property:
                 yield member.name, kind, ast.get_docstring(member) or ""
-            elif member.name == "__new__":
-                yield f"{node.name}({told})", node.name, "How it is made."
-            else:
+            elif not member.name.startswith("_"):
                 yield f"{member.name}({'' if told == 'self' else told})", kind, ast.get_docstring(member) or ""
 
 
