@@ -142,6 +142,28 @@ def test_fits_the_screen_without_complaints_or_a_network(
     assert not [title for title in titles if "cloud" in title.lower() or "plotly" in title.lower()]
 
 
+@needs_browser
+def test_long_names_and_notes_are_whole_on_a_phone(tmp_path: Path, browser: Browser) -> None:
+    """What tells flows apart may stand at the end of their names."""
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
+    name = "a-flow-with-a-name-as-long-as-people-write-them"
+    both = base.with_flows(*(tb.flows(1, "reno", name=f"{name}-{number}") for number in (1, 2)))
+    axes: dict[str, Any] = {"queue": ["drop-tail", "codel"], "buffer": [f"{size} packets" for size in (5, 10, 20)]}
+    runs = both.sweep(**axes, seeds=1, jobs=1, cache=False, progress=False)
+    browser.open(runs.report(tmp_path / "report"), width=390)
+    assert browser.draw_all() >= 4
+    entries, notes, cut = browser.run(
+        """const texts = (what) => [...document.querySelectorAll(`figure .plot ${what}`)];
+        const legend = texts('.legendtext'), notes = texts('.annotation-text');
+        const right = document.querySelector('figure .plot .main-svg').getBoundingClientRect().right;
+        const cut = [...legend, ...notes].filter((each) => each.getBoundingClientRect().right > right + 1);
+        return [legend.map((e) => e.textContent), notes.map((e) => e.textContent), cut.map((e) => e.textContent)];"""
+    )
+    assert cut == []
+    assert {f"{name}-1", f"{name}-2"} <= {entry.split(",")[0] for entry in entries}
+    assert any("each line: all values of buffer" in note for note in notes)
+
+
 def test_no_page_names_a_network_address(any_page: Path) -> None:
     text = any_page.read_text(encoding="utf-8")
     outside = re.findall(r"""(?:src|href|action|data)\s*=\s*["']?\s*((?:https?:)?//[^"'\s>]+)""", text)

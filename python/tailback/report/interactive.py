@@ -228,7 +228,7 @@ def legend_note(figure: Figure) -> str:
 
 def _legend(figure: Figure, data: Sequence[dict[str, Any]]) -> None:
     """Names that the figure's legends hold are shown once, and switch all traces of that name and colour."""
-    named = {text.get_text() for legend in _legends(figure) for text in legend.get_texts()}
+    named = {text.get_text() for legend in _legends(figure) for text in legend.get_texts()} - {""}
     seen: set[tuple[str, str]] = set()
     for trace in data:
         look = trace.get("line", {}).get("color") or trace.get("marker", {}).get("color") or FAINT

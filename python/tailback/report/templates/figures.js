@@ -25,6 +25,28 @@
     return { ink: read("--ink"), soft: read("--soft"), line: read("--line"), card: read("--card") };
   };
 
+  // On several lines what is longer than so many letters: broken after spaces and hyphens, and within words that have none.
+  const folded = (text, letters) => text.split("<br>").flatMap((line) => {
+    if (line.length <= letters || line.includes("<")) return [line];
+    const lines = [""];
+    for (const word of line.match(/[^\s-]*(?:-+|\s+)|[^\s-]+/g)) {
+      for (const part of word.match(new RegExp(`.{1,${letters}}`, "g"))) {
+        if (lines.at(-1) && lines.at(-1).length + part.trimEnd().length > letters) lines.push("");
+        lines[lines.length - 1] += part;
+      }
+    }
+    return lines.map((each) => each.trimEnd());
+  }).join("<br>");
+  const LETTER = { legend: 6.4, note: 6.6 };
+  const isTitle = (note) => note.captureevents === false;
+  // The titles of panels: a note beside one of several lines stands on the last of them.
+  const titles = (plot, letters) => plot.layout.annotations.map((note) => {
+    if (!isTitle(note) || note.xanchor !== "left") return note;
+    const text = folded(note.text, letters);
+    const beside = plot.layout.annotations.some((other) => isTitle(other) && other.xanchor === "right" && other.yref === note.yref);
+    return { ...note, align: "left", text: text !== note.text && beside ? `${text}<br> ` : text };
+  });
+
   // Where the panels stand: as in the picture, or one below the other where the page is narrow.
   const placed = (plot, width) => {
     const stacked = width < NARROW && plot.columns > 1;
@@ -37,7 +59,7 @@
     const told = inside.map((panel) => plot.layout[`xaxis${panel.suffix}`]);
     const labelled = stacked || told.some((axis) => axis.showticklabels !== false);
     const named = told.some((axis) => axis.title);
-    const gap = rows > 1 ? (14 + (labelled ? 22 : 0) + (named ? 20 : 0) + (plot.titled ? 16 : 0)) / inner : 0;
+    const gap = rows > 1 ? (14 + (labelled ? 22 : 0) + (named ? 20 : 0) + 16 * plot.titled) / inner : 0;
     const between = 0.055;
     const total = ratios.reduce((sum, ratio) => sum + ratio, 0);
     const free = 1 - gap * (rows - 1);
@@ -66,7 +88,11 @@
     target.hidden = false;
     const width = target.clientWidth;
     const narrow = width < NARROW;
-    plot.titled = plot.layout.annotations.some((note) => note.captureevents === false);
+    const abreast = narrow ? 1 : plot.columns;
+    plot.layout.annotations = titles(plot, Math.floor((width / abreast - 60) / LETTER.note));
+    // So many lines the highest title has.
+    plot.titled = Math.max(0, ...plot.layout.annotations.filter(isTitle).map((note) => note.text.split("<br>").length));
+    for (const trace of plot.data) if (trace.name) trace.name = folded(trace.name, Math.floor((width - 70) / LETTER.legend));
     const { axes, height, stacked, inner } = placed(plot, width);
     const layout = {
       ...plot.layout,
@@ -76,8 +102,8 @@
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif", size: narrow ? 11 : 12, color: ink },
-      margin: { l: 8, r: 8, t: plot.titled ? 30 : 14, b: 8 },
-      legend: { ...plot.layout.legend, orientation: "h", x: 0, y: 1 + (plot.titled ? 22 : 6) / inner, xanchor: "left", yanchor: "bottom", font: { size: narrow ? 11 : 12 } },
+      margin: { l: 8, r: 8, t: 14 + 16 * plot.titled, b: 8 },
+      legend: { ...plot.layout.legend, orientation: "h", x: 0, y: 1 + (6 + 16 * plot.titled) / inner, xanchor: "left", yanchor: "bottom", font: { size: narrow ? 11 : 12 } },
       // A finger scrolls the page; a pointer draws a box to zoom into.
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hovermode: "closest",
