@@ -20,6 +20,7 @@ from tailback.plot import figure, overtime, save, series
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
 from tailback.plot.style import COLOURS, PAPER, Drawing, style
+from tailback.report.interactive import interactive
 from tailback.report.svg import inlined
 
 
@@ -302,11 +303,11 @@ def test_a_figure_that_there_is_none_of_is_told_with_those_that_there_are(result
         result.plot(kind="overview")
 
 
-def _short(*schemes: str, **axes: Any) -> tb.Runs:
+def _short(*schemes: str, seeds: int = 1, **axes: Any) -> tb.Runs:
     """Runs of which only the names are looked at."""
     base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
     flows = base.with_flows(tb.flows(2, "reno", start={"from": "0 s", "to": "0.5 s"}))
-    return flows.sweep(scheme=list(schemes), **axes, seeds=1, jobs=1, cache=False, progress=False)
+    return flows.sweep(scheme=list(schemes), **axes, seeds=seeds, jobs=1, cache=False, progress=False)
 
 
 def _drawn(made: Figure) -> None:
@@ -389,3 +390,75 @@ def test_a_legend_names_no_more_flows_than_can_be_told_apart() -> None:
     names = [text.get_text() for text in many.plot.throughput().legends[0].get_texts()]
     assert len(names) == series.MOST
     assert "and 17 more" in names
+
+
+def _rows_of(made: Figure) -> list[list[str]]:
+    """The legend's entries as they stand, from top to bottom and from left to right."""
+    _drawn(made)
+    rows: dict[int, list[tuple[float, str]]] = {}
+    for text in made.legends[0].get_texts():
+        box = text.get_window_extent()
+        if text.get_text():
+            rows.setdefault(-round(box.y0), []).append((box.x0, text.get_text()))
+    return [[name for _, name in sorted(row)] for _, row in sorted(rows.items())]
+
+
+def test_rows_of_a_legend_hold_colours_or_marks_and_not_both() -> None:
+    schemes = ["reno", "cubic", "vegas", "illinois", "compound", "copa"]
+    runs = _short(*schemes, queue=["drop-tail", "codel", "pie"])
+    made = runs.plot.throughput_delay()
+    rows = _rows_of(made)
+    assert [name for row in rows for name in row] == [*schemes, "drop-tail", "codel", "pie"]
+    assert not any(set(row) & set(schemes) and set(row) - set(schemes) for row in rows), rows
+    traces = interactive(made)
+    assert traces is not None
+    assert "" not in {trace["name"] for trace in traces["data"] if trace["showlegend"]}
+
+
+def test_the_line_of_the_fair_share_is_not_the_edge_of_its_panel() -> None:
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
+    alone = base.with_flows(tb.flows(1, "reno"))
+    runs = alone.sweep(buffer=["10 packets", "20 packets"], seeds=1, jobs=1, cache=False, progress=False)
+    low, high = runs.plot.share().axes[0].get_ylim()
+    assert (low, high) == (0.0, pytest.approx(1.1))
+
+
+def test_an_axis_of_parts_ends_where_they_do() -> None:
+    """Of two seeds, intervals by Student's t are many times as wide as what is between them."""
+    runs = _short("reno", "cubic", buffer=["2 packets", "20 packets"], seeds=2)
+    assert (runs.intervals("jain").select(pl.col("mean") + pl.col("half_width")).to_series() > 1.1).any()
+    jain, used = runs.plot.over("buffer", "jain", "utilization", by="scheme").axes
+    assert 0.0 <= jain.get_ylim()[0] < jain.get_ylim()[1] <= 1.05
+    assert 0.0 <= used.get_ylim()[0] < used.get_ylim()[1] <= 105.0
+
+
+def test_flows_that_are_called_like_another_scheme_are_called_so_everywhere() -> None:
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="2 s")
+    few = base.with_flows(tb.flows(2, "bbr1", name="reno"), tb.flows(1, "cubic")).run()
+    for made in (few.plot.cdf("goodput"), few.plot.throughput()):
+        assert [text.get_text() for text in made.legends[0].get_texts()] == ["reno-0 (bbr1)", "reno-1 (bbr1)", "cubic"]
+    many = base.with_flows(tb.flows(9, "bbr1", name="reno"), tb.flows(1, "cubic")).run()
+    drawn = [text.get_text() for text in many.plot.cdf("goodput").legends[0].get_texts()]
+    assert drawn == ["reno (bbr1)", "cubic"]
+    shown = many.plot.window().legends[0].get_texts()
+    assert shown[0].get_text() == "reno (bbr1) (mean of 9)"
+
+
+def test_figures_without_anything_in_them_say_why(dumbbell: tb.Scenario) -> None:
+    bare = dumbbell.replace(record={"flows": "none", "links": "none"}).run()
+    with pytest.raises(tb.NotFoundError, match=r"^no goodput was recorded after warm_up; expected record\.flows"):
+        bare.plot.cdf("goodput")
+    with pytest.raises(tb.NotFoundError, match=r"^nothing to compare: in no window were two recorded flows there"):
+        bare.plot.fairness()
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="2 s")
+    with pytest.raises(tb.NotFoundError, match=r"^nothing to compare"):
+        base.with_flows(tb.flows(1, "reno")).run().plot.fairness()
+
+
+def test_files_of_one_size_stand_where_they_are() -> None:
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="5 s")
+    files = {"name": "files", "size": "20 kB", "pause": "100 ms"}
+    dots, median, p95 = base.with_flows(tb.flows(2, "reno", files)).run().plot.completion().axes[0].get_lines()
+    assert set(np.asarray(dots.get_xdata())) == {20.0}
+    for steps in (median, p95):
+        assert np.asarray(steps.get_xdata()) == pytest.approx([20.0])

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tailback.errors import unknown
+from tailback.errors import NotFoundError, unknown
+from tailback.plot import names as called
 from tailback.plot import series
-from tailback.plot.overtime import POINTS
+from tailback.plot.overtime import FEW, POINTS
 from tailback.plot.style import line
 from tailback.results.bins import after_warm_up
 from tailback.results.metrics import delays_of_series
@@ -53,7 +54,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
         if column == "queueing_delay":
             rate = float(result.links.filter(pl.col("link") == result.shown_link)["rate"][0])
             link = link.with_columns(pl.Series(column, delays_of_series(link, rate)))
-        table, names = link.with_columns(pl.lit("").alias("flow")), [""]
+        table, named = link.with_columns(pl.lit("").alias("flow")), {}
     else:
         if column not in result.flow_series.columns or not result.flow_series.schema[column].is_numeric():
             measured = [
@@ -62,17 +63,19 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
             raise unknown("column of time series", column, [*measured, *_OF_LINKS])
         table = result.flow_series.filter(after_warm_up(result, pl.col("time"))).drop_nulls([column])
         table = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
-        names = table["flow"].unique(maintain_order=True).to_list()
-        if len(names) > 8:  # Too many to tell apart: groups are.
-            table = table.drop("flow").rename({"group": "flow"})
+        if table.is_empty():
+            raise NotFoundError(f"no {column} was recorded after warm_up; expected record.flows to include some flows")
+        named = called.of_flows(result)
+        if table["flow"].n_unique() > FEW:  # Too many to tell apart: groups are.
+            table, named = table.drop("flow").rename({"group": "flow"}), called.of_groups(result)
     unit = {**result.units, "queueing_delay": "s"}
     text, factor = series.label_of(column, unit, table[column])
     for index, (name, part) in enumerate(series.split(table, ["flow"])):
-        steps(axis, part[column].to_numpy() * factor, name, index)
+        steps(axis, part[column].to_numpy() * factor, named.get(name, name), index)
     axis.set_xlabel(text.replace("mean queueing", "queueing"))
     axis.set_ylabel("part of the time")
     axis.set_ylim(0.0, 1.0)
-    series.legend(made, [axis])
+    series.legend(made, [axis], most=series.MOST)
 
 
 def steps(axis: Axes, values: NDArray[np.float64], name: str, index: int) -> None:

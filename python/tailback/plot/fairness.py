@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.along import along as locate
 from tailback.plot.looks import LineLooks
@@ -27,6 +28,8 @@ FEW = 12
 """So few points are marked."""
 
 
+_ABOVE_FAIR = 1.1
+"""Shares that an axis reaches at least, so that the line of the fair share is not its upper edge."""
 WINDOWS = (1.0, 5.0, 20.0)
 """Seconds, as RFC 8868 §3 asks for."""
 
@@ -40,7 +43,13 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.
             sign = MARKERS[index % len(MARKERS)] if times.size <= FEW else ""
-            axis.plot(times, values, label=f"in windows of {window:g} s", marker=sign, **line(index))
+            # The last window ends with the run: its mark stands on the edge, whole.
+            axis.plot(times, values, label=f"in windows of {window:g} s", marker=sign, clip_on=not sign, **line(index))
+    if not axis.get_lines():
+        raise NotFoundError(
+            "nothing to compare: in no window were two recorded flows there, of which one received something; expected "
+            "record.flows to include two"
+        )
     axis.set_xlabel("time (s)")
     axis.set_ylabel("Jain's index")
     axis.set_xlim(0.0, result.duration)
@@ -74,6 +83,6 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
         )
     axis.axhline(1.0, color=FAINT, linewidth=0.8)
     axis.set_ylabel("goodput / fair share")
-    axis.set_ylim(bottom=0.0)
+    axis.set_ylim(0.0, max(axis.get_ylim()[1], _ABOVE_FAIR))
     where.settle(axis)
-    series.legend(made, [axis], only=looks.explained(axis))
+    series.legend(made, [axis], parts=looks.explained(axis))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tailback.plot import names as called
 from tailback.plot.distribution import steps
 from tailback.plot.style import COLOURS, INK, letters, line
 from tailback.results.gates import gated_groups, off_times
@@ -58,7 +59,10 @@ def raster(axis: Axes, result: Result, _: str | None) -> None:
     axis.grid(visible=False, axis="y")
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     more = f", the first {ROWS}" if flows.height == ROWS else ""
-    axis.set_title(f"{' and '.join(groups)}: on where coloured{more}", fontsize=letters(8.5), color=INK)
+    names = called.of_groups(result)
+    axis.set_title(
+        f"{' and '.join(names[group] for group in groups)}: on where coloured{more}", fontsize=letters(8.5), color=INK
+    )
 
 
 def durations(axis: Axes, result: Result, _: str | None = None) -> None:

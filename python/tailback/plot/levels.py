@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from tailback.sweeps import Runs
 
+PARTS = ("jain", "utilization")
+"""Metrics that are from 0 to 1."""
+
 
 def defaults(runs: Runs) -> list[str]:
     """What is drawn when nothing is named."""
@@ -57,5 +60,8 @@ def over(
         axis.margins(y=0.1)
         if metric not in {"jain", "utilization", "mean_rtt", "rtt_p95"}:
             axis.set_ylim(0.0, 1.1 * axis.dataLim.y1 or 1.0)  # Room for the topmost marks; an axis where all is zero.
+        if metric in PARTS:  # Wide intervals reach beyond what there can be, and would flatten the rest.
+            low, high = axis.get_ylim()
+            axis.set_ylim(max(low, 0.0), min(high, 1.05 * factor))
     where.settle(axes[-1])
-    series.legend(made, axes, only=looks.explained(axes[0]))
+    series.legend(made, axes, parts=looks.explained(axes[0]))

@@ -75,9 +75,9 @@ class Looks:
         """Which of the marks a combination of values has."""
         return self._others.index(values[1:])
 
-    def explained(self, axis: Axes, dashes: Callable[[int], Any] = lambda _: "none") -> set[str] | None:
-        """The names in the legend: of each series, or, :attr:`by_parts`, of each colour and of each mark, which then have an
-        entry without points in the panel. ``dashes`` says how the line of each mark is drawn."""
+    def explained(self, axis: Axes, dashes: Callable[[int], Any] = lambda _: "none") -> list[list[str]] | None:
+        """The names in the legend: ``None`` for those of each series, or, :attr:`by_parts`, those of the colours and those of
+        the marks, which then have an entry without points in the panel. ``dashes`` says how the line of each mark is drawn."""
         if not self.by_parts:
             return None
         sized = {} if self._size is None else {"markersize": self._size}
@@ -92,7 +92,8 @@ class Looks:
             face = INK if place < len(MARKERS) else PAPER
             sign = {"color": INK, "marker": MARKERS[place % len(MARKERS)], "markerfacecolor": face, **sized}
             self._explain(axis, self._columns[1:], value, {"linestyle": dashes(place), **sign}, twice=twice)
-        return {str(line.get_label()) for line in axis.get_lines()[-len(self._firsts) - len(self._others) :]}
+        names = [str(line.get_label()) for line in axis.get_lines()[-len(self._firsts) - len(self._others) :]]
+        return [names[: len(self._firsts)], names[len(self._firsts) :]]
 
     @staticmethod
     def _explain(axis: Axes, columns: Sequence[str], values: Sequence[object], look: Any, *, twice: bool) -> None:
@@ -117,6 +118,6 @@ class LineLooks:
         values = part.select(self._columns).row(0)
         return {**self._looks.of(values), "linestyle": self._dashes(self._looks.place(values))}
 
-    def explained(self, axis: Axes) -> set[str] | None:
+    def explained(self, axis: Axes) -> list[list[str]] | None:
         """The names in the legend, as of :meth:`Looks.explained`."""
         return None if self._looks is None else self._looks.explained(axis, self._dashes)

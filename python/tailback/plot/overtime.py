@@ -3,8 +3,6 @@ with a band from the 10th to the 90th percentile over its members."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tailback import _core
+from tailback.plot import names as called
 from tailback.plot.style import FAINT, INK, letters, line
 from tailback.results.bins import after_warm_up
 from tailback.results.metrics import delays_by_queue, has_queues_within
@@ -29,8 +27,6 @@ Panel: TypeAlias = "Callable[[Axes, Result, str | None], None]"
 _RATES = ("throughput", "goodput")
 FEW = 8
 """So many flows are told apart by eye."""
-_NUMBERED = re.compile(r" [0-9]+$")
-"""The second group of a scheme is "reno 2"."""
 POINTS = 1200
 """More points than this along an axis are not seen."""
 
@@ -145,32 +141,22 @@ def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bo
     table = result.flow_series.select("time", "flow", column)
     factor, unit = scale_of(table[column], result.units.get(column, ""))
     names = table["flow"].unique(maintain_order=True).to_list()
-    others = _run_others(result)
     if len(names) <= FEW:
+        flows = called.of_flows(result)
         for index, name in enumerate(names):
             one = table.filter(pl.col("flow") == name)
             points = _enough(result) if column in _RATES else POINTS
             time, mean, _, _ = thinned(one["time"].to_numpy(), one[column].to_numpy() * factor, points)
-            axis.plot(time, mean, label=f"{name}{others.get(str(name), '')}", **line(index))
+            axis.plot(time, mean, label=flows.get(str(name), str(name)), **line(index))
     else:
-        for index, (name, members) in enumerate(_groups(result, names)):
+        groups = called.of_groups(result)
+        for index, (group, members) in enumerate(_groups(result, names)):
             chosen = table.filter(pl.col("flow").is_in(members)).select("time", pl.col(column) * factor)
-            called = f"{name}{others.get(str(members[0]), '')}"
-            _band(axis, chosen, called if len(members) == 1 else f"{called} (mean of {len(members)})", index)
+            name = groups[group]
+            _band(axis, chosen, name if len(members) == 1 else f"{name} (mean of {len(members)})", index)
     axis.set_ylabel(f"{label} ({unit})")
     if from_zero:
         axis.set_ylim(bottom=0.0)
-
-
-def _run_others(result: Result) -> dict[str, str]:
-    """What to add to the names of flows that are called like another scheme than theirs, as in a sweep over schemes."""
-    schemes = {entry["name"] for entry in json.loads(_core.registry())["schemes"]}
-    rows = result.flows.select("flow", "group", "scheme").rows()
-    return {
-        str(flow): f" ({scheme})"
-        for flow, group, scheme in rows
-        if (called := _NUMBERED.sub("", str(group))) in schemes and called != scheme
-    }
 
 
 def _band(axis: Axes, table: pl.DataFrame, label: str, index: int) -> None:

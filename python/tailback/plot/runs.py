@@ -62,7 +62,8 @@ class RunPlots(Figures):
         level: float = 0.95,
         ax: Axes | Sequence[Axes] | None = None,
     ) -> Figure:
-        """Means of metrics against a swept field with confidence intervals, one panel per metric.
+        """Means of metrics against a swept field with confidence intervals, one panel per metric. Panels of Jain's index and of
+        the utilization end a little above 1; what an interval has beyond is cut.
 
         Args:
             axis: the swept field along the bottom; the first where ``None``, and where a metric stands in its place.

@@ -72,7 +72,7 @@ def throughput_delay(
     axis.invert_xaxis()
     # Outside, for the corner itself is where the best would be.
     series.head(axis, series.pooled(runs, columns, "mark"), right="better ↗")
-    series.legend(made, [axis], only=looks.explained(axis))
+    series.legend(made, [axis], parts=looks.explained(axis))
 
 
 def _told_apart(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:

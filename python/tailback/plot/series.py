@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -105,24 +105,28 @@ def head(axis: Axes, text: str, *, right: str = "") -> None:
     axis.set_title(right, loc="right", fontsize=letters(_HEAD))
 
 
-def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = None, most: int | None = None) -> None:
+def legend(
+    made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | None = None, most: int | None = None
+) -> None:
     """One legend above all panels, where any line has a name; inside the first panel where the figure is the caller's,
-    who may have other things above it. ``only`` names the entries where not every line is to have one. Of more than ``most``
-    entries the last says how many lines have none."""
+    who may have other things above it. ``parts`` names the entries where not every line is to have one; each part begins a row.
+    Of more than ``most`` entries the last says how many lines have none."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
-            if name and (only is None or name in only):
+            if name and (parts is None or any(name in part for part in parts)):
                 found.setdefault(name, handle)
     if not found:
         return
     if most is not None and len(found) > most:
         kept = list(found)[: most - 1]
-        found = {name: found[name] for name in kept} | {f"and {len(found) - len(kept)} more": Line2D([], [], alpha=0.0)}
-    columns = _columns(list(found), made.get_figwidth()) if isinstance(made, Drawing) else 1 + len(found) // 4
+        found = {name: found[name] for name in kept} | {f"and {len(found) - len(kept)} more": _empty()}
+    listed = [list(found)] if parts is None else parts
+    columns = _columns(listed, made.get_figwidth()) if isinstance(made, Drawing) else 1 + len(found) // 4
     # matplotlib fills column by column, people read row by row.
-    names = [name for first in range(columns) for name in list(found)[first::columns]]
-    handles = [found[name] for name in names]
+    read = _rows(listed, columns)
+    names = [name for first in range(columns) for name in read[first::columns]]
+    handles = [found[name] if name else _empty() for name in names]
     if isinstance(made, Drawing):
         # Taken from the panels, what many names need would leave nothing of them.
         made.grow(letters(ROW) * max(0, -(-len(names) // columns) - ROWS))
@@ -131,12 +135,25 @@ def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = No
         axes[0].legend(handles, names, ncols=columns)
 
 
-def _columns(names: Sequence[str], width: float) -> int:
-    """As many as stand side by side in a figure so many inches wide, but no more than rows of one length need."""
+def _empty() -> Line2D:
+    """What stands in a legend where nothing does."""
+    return Line2D([], [], alpha=0.0)
+
+
+def _rows(parts: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """The entries row by row: every part but the last is filled up, so that the next begins a row."""
+    *first, last = parts
+    return [name for part in first for name in [*part, *[""] * (-len(part) % columns)]] + list(last)
+
+
+def _columns(parts: Sequence[Sequence[str]], width: float) -> int:
+    """As many as stand side by side in a figure so many inches wide, but no more than this number of rows needs."""
+    names = [name for part in parts for name in part]
     size = letters(_SIZE)
     longest = _HINTED * max(TextPath((0.0, 0.0), name, size=size).get_extents().width for name in names)
-    most = max(1, min(len(names), 5, int(72.0 * width / (longest + _BESIDE * size))))
-    return -(-len(names) // -(-len(names) // most))
+    most = max(1, min(max(map(len, parts)), 5, int(72.0 * width / (longest + _BESIDE * size))))
+    height = sum(-(-len(part) // most) for part in parts)
+    return next(few for few in range(1, most + 1) if sum(-(-len(part) // few) for part in parts) == height)
 
 
 def label_up(axis: Axes, text: str) -> None:

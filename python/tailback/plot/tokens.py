@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tailback.plot import names as called
 from tailback.plot.overtime import Panel, thinned
 from tailback.plot.style import line
 from tailback.units import scale_of
@@ -38,7 +39,7 @@ def note(axis: Axes, result: Result, name: str) -> None:
     notes = result.state.filter(pl.col("name") == name)
     grid = np.linspace(0.0, result.duration, GRID)
     factor, unit = scale_of(notes["value"], "B")
-    for index, group in enumerate(result.flows["group"].unique(maintain_order=True)):
+    for index, (group, name_of) in enumerate(called.of_groups(result).items()):
         members = result.flows.filter(pl.col("group") == group)["flow"].cast(pl.String).to_list()
         found = [
             np.concatenate([[np.nan], rows["value"].to_numpy() * factor])[
@@ -50,7 +51,7 @@ def note(axis: Axes, result: Result, name: str) -> None:
         ]
         if found:
             told = np.isfinite(found).any(axis=0)
-            label = str(group) if len(members) == 1 else f"{group} (mean of {len(members)})"
+            label = name_of if len(members) == 1 else f"{name_of} (mean of {len(members)})"
             axis.plot(grid[told], np.nanmean(np.array(found)[:, told], axis=0), label=label, **line(index))
     axis.set_ylabel(f"{NOTES[name]} ({unit})")
     axis.set_ylim(bottom=0.0)

@@ -24,11 +24,11 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
             "no message that began after warm_up ended; expected flows with a source of files or bursts"
         )
     steps = sizes_of(result)
+    axis.set_xscale("log")  # Before anything is drawn: one size alone has room around it then.
+    axis.set_yscale("log")
     axis.plot(messages["size"] * 1e-3, messages["completion_time"], ".", color=FAINT, markersize=2, alpha=0.5)
     for index, (column, name) in enumerate((("median", "median"), ("p95", "95th percentile"))):
         axis.plot(steps["size"] * 1e-3, steps[column], label=name, marker="o", **line(index))
-    axis.set_xscale("log")
-    axis.set_yscale("log")
     ratios(axis.xaxis)
     ratios(axis.yaxis)
     axis.set_xlabel("size (kB)")

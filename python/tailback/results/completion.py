@@ -56,7 +56,7 @@ def _slowest(result: Result) -> pl.DataFrame:
 @checked_call
 def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     """Median and 95th percentile of completion times by size of message, in ``bins`` steps of equal ratio, over messages that
-    began from ``warm_up`` on."""
+    began from ``warm_up`` on; ``size`` is the geometric mean of the step's messages, in bytes."""
     table = result.counted_messages()
     if table.is_empty():
         return pl.DataFrame(schema={"size": pl.Float64, "messages": pl.UInt32, "median": pl.Float64, "p95": pl.Float64})
@@ -67,7 +67,11 @@ def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     grouped = (
         table.with_columns(pl.Series("step", step))
         .group_by("step", maintain_order=True)
-        .agg(pl.len().alias("messages"), time.median().alias("median"), time.quantile(0.95, "linear").alias("p95"))
+        .agg(
+            pl.col("size").log().mean().exp(),
+            pl.len().alias("messages"),
+            time.median().alias("median"),
+            time.quantile(0.95, "linear").alias("p95"),
+        )
     )
-    middle = pl.Series("size", np.sqrt(edges[:-1] * edges[1:]))
-    return grouped.sort("step").with_columns(middle.gather(grouped.sort("step")["step"])).drop("step")
+    return grouped.sort("step").drop("step")
