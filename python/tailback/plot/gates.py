@@ -67,6 +67,8 @@ def raster(axis: Axes, result: Result, _: str | None) -> None:
 
 def durations(axis: Axes, result: Result, _: str | None = None) -> None:
     """How long flows were off: a histogram of the off-times that ended."""
+    from matplotlib.ticker import MaxNLocator
+
     spells = off_times(result).filter(~pl.col("is_cut"))
     order = result.flows["group"].unique(maintain_order=True).to_list()
     longest = float(spells["off"].max() or 0.0) if spells.height else 0.0  # type: ignore[arg-type]
@@ -79,6 +81,7 @@ def durations(axis: Axes, result: Result, _: str | None = None) -> None:
                 axis.hist(values, bins=list(edges), color=colour, alpha=0.85, linewidth=0)
                 axis.axvline(float(np.median(values)), color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         axis.set_xlim(0.0, 1.02 * longest)
+        axis.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         axis.set_title("dashed: the median", fontsize=letters(8.5), color=INK)
     else:
         axis.text(0.5, 0.5, "nobody was switched off and on again", transform=axis.transAxes, ha="center", va="center")
