@@ -2,11 +2,13 @@
 //! `scheme = { name = "custom", part = "mine" }`, and `{ name = "mine", gain = 2 }` has a setting besides. And what is said
 //! where a scheme or a queue has a name that nobody knows. The way along the schema is in `walk`.
 
+use serde_json::Value;
 use tailback_control::CUSTOM_SCHEMES;
 use tailback_core::check::nearest;
 use tailback_qdisc::CUSTOM_QUEUES;
 
 use crate::schema_node::{Node, Tags, quoted};
+use crate::wrong_table::Table;
 
 /// The tag of tables that name a custom part.
 pub(crate) const CUSTOM: &str = "custom";
@@ -18,6 +20,13 @@ pub(crate) const KERNEL: &str = "kernel-";
 pub(crate) enum Kind {
     Scheme,
     Queue,
+}
+
+/// Where the unknown field `key` belongs if `table` names a custom part, which has settings by any name.
+pub(crate) fn setting_of(table: &Table<'_>, key: &str) -> Option<String> {
+    let is_custom = table.map.get("name").and_then(Value::as_str) == Some(CUSTOM);
+    (is_custom && table.node.property_names().contains(&"settings"))
+        .then(|| format!("`settings.{key}`, if it is a setting of the custom part"))
 }
 
 impl Kind {

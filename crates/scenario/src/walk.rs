@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
-use crate::custom_names::{CUSTOM, Kind};
+use crate::custom_names::{CUSTOM, Kind, setting_of};
 use crate::schema_node::{Node, Tags, describe, quoted, shown};
 use crate::unit_hint::{meant, percentage};
 use crate::wrong_table::{Table, belongs};
@@ -98,8 +98,10 @@ impl<'a> Walker<'a> {
         let names = table.node.property_names();
         let outer = self.around.iter().rev().nth(1);
         let near = || nearest(key, names.iter().copied()).map(|name| format!("`{name}` (the nearest name)"));
-        let hint =
-            belongs(path, key, &table, outer).or_else(near).unwrap_or_else(|| "a known one".to_owned());
+        let hint = belongs(path, key, &table, outer)
+            .or_else(near)
+            .or_else(|| setting_of(&table, key))
+            .unwrap_or_else(|| "a known one".to_owned());
         let allowed = format!("{hint}; the fields here are {}", names.join(", "));
         self.complain(path, format!("the unknown field `{key}`"), allowed);
     }

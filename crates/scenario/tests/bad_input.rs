@@ -106,6 +106,16 @@ fn schemes_of_the_kernel_and_of_ones_own() {
 }
 
 #[test]
+fn settings_of_a_custom_part_beside_its_name() {
+    let scheme = r#"{ name = "custom", part = "mine", gain = 2 }"#;
+    complains(
+        &with("\"reno\"", scheme),
+        "flows[0].scheme.gain",
+        &["expected `settings.gain`, if it is a setting", "name, part, settings"],
+    );
+}
+
+#[test]
 fn whole_numbers_too_large_for_toml() {
     let large = with("duration", "seed = 1000000000000000000000000000000\nduration");
     complains(&large, "line 2, column 8", &["9223372036854775807"]);

@@ -317,8 +317,7 @@ def _allowed(error: BaseException) -> list[str]:
     method = getattr(getattr(_core, call[1], None), call[2], None) if call else None
     if call is None or method is None:
         return []
-    known = getattr(_core, call[1]) if call[2] == "__new__" else method
-    names = [name for name in inspect.signature(known).parameters if name != "self"]
+    names = [name for name in inspect.signature(method).parameters if name != "self"]
     return [f"expected {one_of(call[3] or '', names) if names else 'no argument'}"]
 
 

@@ -2,11 +2,11 @@
 //! receiver itself is in `crates/control/src/schemes/media/reports.rs`.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use tailback_control::schemes::media::ReportPlan;
 use tailback_core::{ArrivalWord, Checker, Span, Time};
 
-use super::given::{Given, number, of_type, whole};
+use super::given::{Call, Given, number, of_type, whole};
 use super::{positive, refused, seconds};
 
 /// A receiver that reports arrivals, in the place of a policy of one's own.
@@ -23,18 +23,22 @@ impl PyArrivalReports {
     #[new]
     #[pyo3(
         signature = (
-            interval=Given::LEFT_OUT, *, overlap=Given::LEFT_OUT, after=Given::LEFT_OUT, after_frames=Given::LEFT_OUT,
-            clock_drift=Given::LEFT_OUT
+            interval=Given::LEFT_OUT, *further, overlap=Given::LEFT_OUT, after=Given::LEFT_OUT, after_frames=Given::LEFT_OUT,
+            clock_drift=Given::LEFT_OUT, **others
         ),
         text_signature = "(interval=0.1, *, overlap=0, after=None, after_frames=False, clock_drift=0.0)"
     )]
     fn new(
         interval: Given<'_>,
+        further: &Bound<'_, PyTuple>,
         overlap: Given<'_>,
         after: Given<'_>,
         after_frames: Given<'_>,
         clock_drift: Given<'_>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        Call("ArrivalReports", &["interval", "overlap", "after", "after_frames", "clock_drift"])
+            .takes_no_others(further, others)?;
         let allowed = "seconds from 0.01 to 1";
         let interval = interval.or(0.1, |given| number("interval", given, allowed))?;
         let interval = Span::from_secs_f64(positive("interval", interval, allowed)?);

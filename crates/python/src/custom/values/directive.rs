@@ -1,18 +1,35 @@
 //! What a controller written in Python tells the sender.
 
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use tailback_core::{
     AckFrequency, AckWish, BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens,
 };
 
 use super::ack_frequency::PyAckFrequency;
-use super::given::{Given, number, of_type, whole};
+use super::given::{Call, Given, number, of_type, whole};
 use super::{not_allowed, positive, refused, seconds};
 
 /// No link is faster: what a directive asks for beyond leaves at one instant without end.
 const MOST_RATE: f64 = 1e14;
 /// A shorter time-out would make an event of every few nanoseconds.
 const LEAST_TIMEOUT: f64 = 1e-6;
+const DIRECTIVE: Call = Call(
+    "Directive",
+    &[
+        "window",
+        "rate",
+        "burst",
+        "tokens",
+        "gate",
+        "probe",
+        "timeout",
+        "until",
+        "media",
+        "ack_frequency",
+        "immediate_ack",
+    ],
+);
 const IDENTITY: &str = "0 to 18446744073709551615";
 
 /// All data leaves as back-to-back pairs.
@@ -23,8 +40,19 @@ pub(crate) struct DataPairs(Span);
 #[pymethods]
 impl DataPairs {
     #[new]
-    fn new(singleton_timeout: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let span = amount("singleton_timeout", singleton_timeout, "seconds of at least 0")?;
+    #[pyo3(
+        signature = (singleton_timeout=Given::LEFT_OUT, *further, **others),
+        text_signature = "(singleton_timeout)"
+    )]
+    fn new(
+        singleton_timeout: Given<'_>,
+        further: &Bound<'_, PyTuple>,
+        others: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let call = Call("DataPairs", &["singleton_timeout"]);
+        call.takes_no_others(further, others)?;
+        let given = call.needs("singleton_timeout", singleton_timeout)?;
+        let span = amount("singleton_timeout", &given, "seconds of at least 0")?;
         Ok(Self(Span::from_secs_f64(span)))
     }
 
@@ -48,8 +76,15 @@ pub(crate) struct ControlPair {
 #[pymethods]
 impl ControlPair {
     #[new]
-    fn new(id: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { id: whole("id", id, IDENTITY)? })
+    #[pyo3(signature = (id=Given::LEFT_OUT, *further, **others), text_signature = "(id)")]
+    fn new(
+        id: Given<'_>,
+        further: &Bound<'_, PyTuple>,
+        others: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let call = Call("ControlPair", &["id"]);
+        call.takes_no_others(further, others)?;
+        Ok(Self { id: whole("id", &call.needs("id", id)?, IDENTITY)? })
     }
 
     fn __repr__(&self) -> String {
@@ -69,11 +104,25 @@ pub(crate) struct ProbeCluster {
 #[pymethods]
 impl ProbeCluster {
     #[new]
-    fn new(id: &Bound<'_, PyAny>, rate: &Bound<'_, PyAny>, bytes: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(
+        signature = (id=Given::LEFT_OUT, rate=Given::LEFT_OUT, bytes=Given::LEFT_OUT, *further, **others),
+        text_signature = "(id, rate, bytes)"
+    )]
+    fn new(
+        id: Given<'_>,
+        rate: Given<'_>,
+        bytes: Given<'_>,
+        further: &Bound<'_, PyTuple>,
+        others: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let call = Call("ProbeCluster", &["id", "rate", "bytes"]);
+        call.takes_no_others(further, others)?;
+        let (id, rate, bytes) =
+            (call.needs("id", id)?, call.needs("rate", rate)?, call.needs("bytes", bytes)?);
         Ok(Self {
-            id: whole("id", id, IDENTITY)?,
-            rate: bit_rate("rate", rate, "bit/s from 0 to 1e14, as of links")?,
-            bytes: Bytes::from_f64(amount("bytes", bytes, "bytes of at least 0")?),
+            id: whole("id", &id, IDENTITY)?,
+            rate: bit_rate("rate", &rate, "bit/s from 0 to 1e14, as of links")?,
+            bytes: Bytes::from_f64(amount("bytes", &bytes, "bytes of at least 0")?),
         })
     }
 
@@ -105,8 +154,10 @@ pub(crate) struct Padding;
 #[pymethods]
 impl Padding {
     #[new]
-    const fn new() -> Self {
-        Self
+    #[pyo3(signature = (*further, **others), text_signature = "()")]
+    fn new(further: &Bound<'_, PyTuple>, others: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Call("Padding", &[]).takes_no_others(further, others)?;
+        Ok(Self)
     }
 
     #[expect(clippy::unused_self, reason = "called by Python")]
@@ -186,15 +237,16 @@ impl PyDirective {
     #[expect(clippy::too_many_arguments, reason = "called from Python, with names")]
     #[pyo3(
         signature = (
-            window=Given::LEFT_OUT, rate=Given::LEFT_OUT, *, burst=Given::LEFT_OUT, tokens=Given::LEFT_OUT,
+            window=Given::LEFT_OUT, rate=Given::LEFT_OUT, *further, burst=Given::LEFT_OUT, tokens=Given::LEFT_OUT,
             gate=Given::LEFT_OUT, probe=Given::LEFT_OUT, timeout=Given::LEFT_OUT, until=Given::LEFT_OUT,
-            media=Given::LEFT_OUT, ack_frequency=Given::LEFT_OUT, immediate_ack=Given::LEFT_OUT
+            media=Given::LEFT_OUT, ack_frequency=Given::LEFT_OUT, immediate_ack=Given::LEFT_OUT, **others
         ),
         text_signature = "(window=None, rate=None, *, burst=0.0, tokens='constant', gate=True, probe=None, timeout=None, until=None, media=None, ack_frequency=None, immediate_ack=0)"
     )]
     fn new(
         window: Given<'_>,
         rate: Given<'_>,
+        further: &Bound<'_, PyTuple>,
         burst: Given<'_>,
         tokens: Given<'_>,
         gate: Given<'_>,
@@ -204,7 +256,9 @@ impl PyDirective {
         media: Given<'_>,
         ack_frequency: Given<'_>,
         immediate_ack: Given<'_>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        DIRECTIVE.takes_no_others(further, others)?;
         let is_open = gate.or(true, |given| of_type("gate", given, "True or False"))?;
         let until = until.if_any(|given| amount("until", given, "seconds since the start, or None"))?;
         if is_open && until.is_some() {

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use super::{mistyped, plain_number, refused};
 
@@ -38,6 +38,46 @@ impl<'py> Given<'py> {
         read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
     ) -> PyResult<Option<T>> {
         self.0.filter(|given| !given.is_none()).map(|given| read(&given)).transpose()
+    }
+}
+
+/// A call that makes a value, by the names of its arguments.
+pub(super) struct Call(pub(super) &'static str, pub(super) &'static [&'static str]);
+
+impl Call {
+    /// Complains about arguments beyond those that there are, by their place or by their name.
+    pub(super) fn takes_no_others(
+        &self,
+        placed: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let mut slips = Vec::new();
+        for value in placed {
+            let allowed = if self.1.is_empty() { "no argument".to_owned() } else { self.listed() };
+            slips.push(format!("{}(): {}: expected {allowed}", self.0, value.repr()?));
+        }
+        for name in named.map(|named| named.keys()).into_iter().flatten() {
+            let allowed = match self.1 {
+                [] => "none, for there are none".to_owned(),
+                known => {
+                    let errors = name.py().import("tailback.errors")?;
+                    errors.getattr("one_of")?.call1((&name, known.to_vec()))?.extract()?
+                }
+            };
+            slips.push(format!("{}(): {name}: no such argument; expected {allowed}", self.0));
+        }
+        if slips.is_empty() { Ok(()) } else { Err(mistyped(slips.join("\n"))) }
+    }
+
+    /// An argument without which the call makes no sense.
+    pub(super) fn needs<'py>(&self, name: &str, given: Given<'py>) -> PyResult<Bound<'py, PyAny>> {
+        given.0.ok_or_else(|| {
+            mistyped(format!("{}(): {name} is missing; the arguments are {}", self.0, self.1.join(", ")))
+        })
+    }
+
+    fn listed(&self) -> String {
+        format!("with its name; the arguments are {}", self.1.join(", "))
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a feedback policy written in Python is told and what it reports.
 
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use tailback_core::{Arrival, Bytes, ControlInfo, Ecn, Lane, Outgoing, Report, Span};
 
-use super::given::{Given, whole};
+use super::given::{Call, Given, whole};
 use super::{codepoint, mistyped, place, refused, seconds};
 
 /// What a control packet or stamped data packet carries.
@@ -93,17 +93,26 @@ pub(crate) struct PyOutgoing {
 impl PyOutgoing {
     #[new]
     #[pyo3(
-        signature = (report, *, lane=Given::LEFT_OUT, size=Given::LEFT_OUT),
+        signature = (report=Given::LEFT_OUT, *further, lane=Given::LEFT_OUT, size=Given::LEFT_OUT, **others),
         text_signature = "(report, *, lane=1, size=40)"
     )]
-    fn new(report: &Bound<'_, PyAny>, lane: Given<'_>, size: Given<'_>) -> PyResult<Self> {
+    fn new(
+        report: Given<'_>,
+        further: &Bound<'_, PyTuple>,
+        lane: Given<'_>,
+        size: Given<'_>,
+        others: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let call = Call("Outgoing", &["report", "lane", "size"]);
+        call.takes_no_others(further, others)?;
+        let report = call.needs("report", report)?;
         let lane: u8 = lane.or(1, |given| whole("lane", given, "0 to 7"))?;
         let size: u16 = size.or(40, |given| whole("size", given, "0 to 65535 bytes"))?;
         let lane = Lane::new(lane)
             .ok_or_else(|| refused(format!("lane: {lane} is not allowed; expected 0 to 7")))?;
-        let said = Report::Custom(numbers(report)?.into_boxed_slice());
+        let said = Report::Custom(numbers(&report)?.into_boxed_slice());
         let outgoing = Outgoing { report: said, lane, size: Bytes::new(size.into()) };
-        Ok(Self { report: report.clone().unbind(), outgoing })
+        Ok(Self { report: report.unbind(), outgoing })
     }
 }
 
