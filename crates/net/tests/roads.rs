@@ -11,16 +11,18 @@ mod routed;
 
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use folder::Folder;
 use routed::{FOUR, Lab, Moved, SIX, ip, ips, moved, program};
+use tailback_core::Span;
+use tailback_net::Clock;
 use tailback_net::router::Namespace;
 
 /// Four seconds of what the router lets through.
 const SIZE: usize = 10_000_000;
 /// What both ends wait for one another.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Span = Span::from_secs(5);
 
 /// A lab whose router lets 20 Mbit/s through.
 fn lab() -> Option<Lab> {
@@ -123,18 +125,22 @@ fn a_sender_whose_host_gets_another_address_goes_on() {
     });
 }
 
+/// What becomes of the way.
+type Change<'a> = &'a (dyn Fn(&Lab) + Sync);
+
 /// What both ends say where this becomes of the way, and how long after that it took.
 fn ends_of(name: &str, to: &'static str, hears_all: bool, midway: &dyn Fn(&Lab)) -> Option<[String; 2]> {
     let lab = Lab { hears_all, ..lab()? };
     let folder = Folder::new(&format!("{name}-{}-{hears_all}", to.replace([':', '.'], "-")));
-    let since = std::cell::Cell::new(Instant::now());
+    let clock = Clock::start();
+    let since = std::cell::Cell::new(clock.now());
     let done = || {
         midway(&lab);
-        since.set(Instant::now());
+        since.set(clock.now());
     };
     let Moved { sent, received, .. } = moved(&lab, &folder, ("cubic", SIZE), to, &done);
-    let took = since.get().elapsed();
-    assert!(took < PATIENCE + Duration::from_secs(10), "{name}: {took:?}");
+    let took = clock.now().since(since.get());
+    assert!(took < PATIENCE + Span::from_secs(10), "{name}: {took:?}");
     Some([sent.expect_err("no way").to_string(), received.expect_err("no way").to_string()])
 }
 
@@ -156,7 +162,7 @@ fn ways_that_end_for_good_are_one_clear_error_at_each_end() {
         ip(&lab.far, "addr flush dev host scope global");
         set_up(&lab.far, 2, 3);
     };
-    let cases: [(&str, &(dyn Fn(&Lab) + Sync)); 3] =
+    let cases: [(&str, Change<'_>); 3] =
         [("gone-for-good", &gone), ("both-move", &both_move), ("receiver-moves", &receiver_moves)];
     thread::scope(|scope| {
         for (name, midway) in cases {

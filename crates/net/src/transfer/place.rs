@@ -169,7 +169,7 @@ mod tests {
         File::create(folder.path().join(".film.01010101010101AB.partial")).expect("made");
         let found = |offer: &Offer, sender| others(folder.path(), offer, sender);
         let [first, second] = [0, 1].map(|index| partial(folder.path(), &all[index], SENDER));
-        assert_eq!(found(&all[0], SENDER), [second.clone()]);
+        assert_eq!(found(&all[0], SENDER), std::slice::from_ref(&second));
         let mut both = [first, second];
         both.sort();
         let neither = offer("film", 2);

@@ -56,7 +56,7 @@ impl Call {
             let allowed = if self.1.is_empty() { "no argument".to_owned() } else { self.listed() };
             slips.push(format!("{}(): {}: expected {allowed}", self.0, value.repr()?));
         }
-        for name in named.map(|named| named.keys()).into_iter().flatten() {
+        for name in named.map(PyDictMethods::keys).into_iter().flatten() {
             let allowed = match self.1 {
                 [] => "none, for there are none".to_owned(),
                 known => {
