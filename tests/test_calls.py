@@ -24,9 +24,9 @@ loose: Any = tb
 """Mistakes that a checker of types would find."""
 ANY_NAME = {
     *("replace", "select", "result", "sweep", "compare", "dumbbell", "parking_lot", "star", "home", "graph", "flows"),
-    "figure",
+    *("figure", "measured"),
 }
-"""They take fields of scenarios by name, or options of matplotlib, and complain in their own words of those that there are none
+"""They take fields of scenarios by name, options of matplotlib or metrics of any name, and complain in their own words of those that there are none
 of."""
 
 

@@ -81,7 +81,9 @@ def test_a_scheme_without_its_brackets_is_told() -> None:
         def directive(self) -> tb.Directive:
             return tb.Directive(window=9000)
 
-    with pytest.raises(tb.ScenarioError, match=r'scheme: "the method scheme itself, without \(\)" is not allowed'):
+    with pytest.raises(
+        tb.ScenarioError, match=r'scheme: "the method Plain\.scheme itself, without \(\)" is not allowed'
+    ):
         tb.flows(1, Plain.scheme)  # type: ignore[arg-type]  # A method, on purpose.
     with pytest.raises(tb.ScenarioError, match=r'"the class Plain itself, without \.scheme\(\) or \.queue\(\)"'):
         tb.flows(1, Plain)  # type: ignore[arg-type]  # A class, on purpose.

@@ -242,7 +242,8 @@ def test_size_and_letters_are_the_users_where_they_say_so(result: tb.Result, run
         with mpl.rc_context({"axes.labelsize": 5}):
             small = runs.plot.share()
         page = runs.report(tmp_path / "page")
-    assert made.get_size_inches() == pytest.approx(usual.get_size_inches() / 2)
+    assert made.get_figwidth() == pytest.approx(usual.get_figwidth() / 2)
+    assert made.get_figheight() >= usual.get_figheight() / 2, "large names take rows of their own"
     assert larger.get_figwidth() == pytest.approx(panels.get_figwidth() / 2)
     assert made.dpi == 150
     axis, before = made.axes[0], usual.axes[0]
@@ -352,7 +353,9 @@ def test_a_legend_of_many_series_leaves_the_figure_to_the_data() -> None:
         _drawn(made)
         names = [text.get_text() for text in made.legends[0].get_texts()]
         assert made.legends[0].get_window_extent().height < made.bbox.height / 3, names
-    names = [text.get_text() for text in runs.plot.throughput_delay().legends[0].get_texts()]
+    entries = runs.plot.throughput_delay().legends[0].get_texts()
+    # Empty ones fill up the row of the last colour.
+    names = [text.get_text() for text in entries if text.get_text()]
     queues = [f"{queue}, {rate}" for queue in ("drop-tail", "codel", "pie") for rate in ("1 Mbit/s", "2 Mbit/s")]
     assert sorted(names) == sorted([*schemes, *queues]), "each colour and each mark"
     axis = runs.plot.over("rate", "goodput", by="queue").axes[0]

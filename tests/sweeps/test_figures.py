@@ -274,10 +274,12 @@ def test_more_series_than_looks_are_refused_or_taken_together(many: tb.Runs) -> 
 def test_a_legend_of_very_many_series_explains_colours_and_marks(many: tb.Runs, tmp_path: Path) -> None:
     made = many.plot.throughput_delay()
     save(made, tmp_path / "a.svg")
-    assert len(made.legends[0].get_texts()) == 24
+    # Empty ones fill up the row of the last colour.
+    names = [text.get_text() for text in made.legends[0].get_texts() if text.get_text()]
+    assert len(names) == 24
     assert made.axes[0].get_window_extent().height > 0.5 * 420
     shown = [trace["name"] for trace in interactive(made)["data"] if trace["showlegend"]]  # type: ignore[index]  # A figure of plotly is given as plain data.
-    assert sorted(shown) == sorted(text.get_text() for text in made.legends[0].get_texts())
+    assert sorted(shown) == sorted(names)
 
 
 def test_names_along_an_axis_do_not_lie_on_each_other(many: tb.Runs) -> None:
