@@ -26,8 +26,8 @@ ANY_NAME = {
     *("replace", "select", "result", "sweep", "compare", "dumbbell", "parking_lot", "star", "home", "graph", "flows"),
     *("figure", "measured"),
 }
-"""They take fields of scenarios by name, options of matplotlib or metrics of any name, and complain in their own words of those that there are none
-of."""
+"""They take fields of scenarios by name, options of matplotlib or metrics of any name, and complain in their own words of those
+that there are none of."""
 
 
 def _functions(home: Any, names: list[str]) -> list[tuple[str, Callable[..., Any]]]:
