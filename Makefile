@@ -28,6 +28,8 @@ ARGS ?=
 # What random tests start from: the same every time, so that a failure is of the code and not of the day. Another number
 # searches elsewhere: make cargo-test SEED=7.
 SEED ?= 1
+# Tests of sockets mostly wait, so that some run beside each other also where there are few cores.
+TEST_THREADS := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); [ "$$n" -gt 4 ] && echo "$$n" || echo 4)
 # How long `make fuzz` takes.
 FUZZ_SECONDS ?= 300
 
@@ -144,7 +146,7 @@ rustdoc: $(STAMPS)/cargo $(STAMPS)/python ## Pages of the Rust code can be made,
 
 .PHONY: cargo-test
 cargo-test: $(STAMPS)/cargo $(STAMPS)/python ## Rust tests, examples in the documentation included
-	PROPTEST_RNG_SEED=$(SEED) cargo test --workspace --locked
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} PROPTEST_RNG_SEED=$(SEED) cargo test --workspace --locked
 
 .PHONY: wasm
 wasm: $(STAMPS)/cargo ## Everything but sockets and Python compiles for a browser, where that target can be had

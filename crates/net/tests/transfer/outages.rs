@@ -62,7 +62,8 @@ fn ways_that_change_between_quick_and_slow_are_gone_on_with() {
         let relay = Relay::new(receiver.address, slow);
         let sending = SendConfig { patience: PATIENCE, ..receiver.sending(&file, relay.address) };
         let sent = sent(&sending, scheme).unwrap_or_else(|error| panic!("{scheme}: {error}"));
-        assert!(sent.span > Span::from_millis(500), "{scheme}: the way was never slow");
+        // Once there, at least: a sender may have all behind it by the time that the first of it comes.
+        assert!(sent.span > Span::from_millis(250), "{scheme}: the way was never slow");
         receiver.end().expect("received");
         assert_eq!(fs::read(folder.target().join("film")).expect("there"), fs::read(&file).expect("there"));
     }
