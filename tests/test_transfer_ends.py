@@ -98,15 +98,21 @@ def test_who_ignores_the_end_of_the_terminal_goes_on(tmp_path: Path, home: dict[
     assert (sent.returncode, receiver.end()[0]) == (0, 0), sent.stderr
 
 
-def test_what_is_left_of_a_file_that_changed_between_two_attempts_is_named(
-    tmp_path: Path, home: dict[str, str], film: Path
-) -> None:
+def interrupted(tmp_path: Path, home: dict[str, str], film: Path) -> Path:
+    """What has arrived of a file whose sender was told to end."""
     receiver = Waiting(tmp_path / "in", home)
     sender = begun(receiver, home, film, tmp_path / "in")
     sender.terminate()
     sender.communicate(timeout=LONG)
     receiver.end()
     (left,) = (tmp_path / "in").iterdir()
+    return left
+
+
+def test_what_is_left_of_a_file_that_changed_between_two_attempts_is_named(
+    tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    left = interrupted(tmp_path, home, film)
     film.write_bytes(film.read_bytes()[1:])
     receiver = Waiting(tmp_path / "in", home)
     sent = receiver.send(home, film, "--json")
@@ -176,12 +182,7 @@ def test_what_has_arrived_is_kept_unless_the_disk_fails(
     number: int, tmp_path: Path, home: dict[str, str], film: Path
 ) -> None:
     """A system may say late that a disk has failed, of bytes that were written before."""
-    receiver = Waiting(tmp_path / "in", home)
-    sender = begun(receiver, home, film, tmp_path / "in")
-    sender.terminate()
-    sender.communicate(timeout=LONG)
-    receiver.end()
-    (left,) = (tmp_path / "in").iterdir()
+    left = interrupted(tmp_path, home, film)
     os.truncate(left, there := (left.stat().st_size - 1) | 1)  # An odd number is said in bytes.
     receiver = Waiting(tmp_path / "in", home, limit=failing(number, WRITE, SEGMENT))
     sent = receiver.send(home, film)

@@ -369,19 +369,19 @@ def test_plain_names_of_registered_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: tb.Directive(windw=3), "Directive(): windw: no such argument; expected one of ack_frequency, burst, "),  # type: ignore[call-arg]
-        (lambda: tb.Directive(windw=3), "(did you mean window?)"),  # type: ignore[call-arg]
+        (lambda: tb.Directive(windw=3), "Directive(): windw: no such argument; expected one of ack_frequency, burst, "),  # type: ignore[call-arg]  # On purpose.
+        (lambda: tb.Directive(windw=3), "(did you mean window?)"),  # type: ignore[call-arg]  # On purpose.
         (
             lambda: cast(Any, tb.Directive)(1, 2, 3),
             "Directive(): 3: expected with its name; the arguments are window, rate, burst, ",
         ),
         (tb.DataPairs, "DataPairs(): singleton_timeout is missing; the arguments are singleton_timeout"),
-        (lambda: tb.ControlPair(idd=1), "ControlPair(): idd: no such argument; expected one of id (did you mean id?)"),  # type: ignore[call-arg]
-        (lambda: tb.ProbeCluster(1, 2), "ProbeCluster(): bytes is missing; the arguments are id, rate, bytes"),  # type: ignore[call-arg]
-        (lambda: tb.Padding(3), "Padding(): 3: expected no argument"),  # type: ignore[call-arg]
-        (lambda: tb.AckFrequency(8), "AckFrequency(): max_delay is missing; the arguments are threshold, max_delay"),  # type: ignore[call-arg]
-        (lambda: tb.ArrivalReports(intervall=1), "ArrivalReports(): intervall: no such argument; expected one of "),  # type: ignore[call-arg]
-        (lambda: tb.Outgoing(lanes=1), "Outgoing(): lanes: no such argument; expected one of lane, report, size "),  # type: ignore[call-arg]
+        (lambda: tb.ControlPair(idd=1), "ControlPair(): idd: no such argument; expected one of id (did you mean id?)"),  # type: ignore[call-arg]  # On purpose.
+        (lambda: tb.ProbeCluster(1, 2), "ProbeCluster(): bytes is missing; the arguments are id, rate, bytes"),  # type: ignore[call-arg]  # On purpose.
+        (lambda: tb.Padding(3), "Padding(): 3: expected no argument"),  # type: ignore[call-arg]  # On purpose.
+        (lambda: tb.AckFrequency(8), "AckFrequency(): max_delay is missing; the arguments are threshold, max_delay"),  # type: ignore[call-arg]  # On purpose.
+        (lambda: tb.ArrivalReports(intervall=1), "ArrivalReports(): intervall: no such argument; expected one of "),  # type: ignore[call-arg]  # On purpose.
+        (lambda: tb.Outgoing(lanes=1), "Outgoing(): lanes: no such argument; expected one of lane, report, size "),  # type: ignore[call-arg]  # On purpose.
         (tb.Outgoing, "Outgoing(): report is missing; the arguments are report, lane, size"),
     ],
 )
