@@ -22,8 +22,8 @@ const BYTE: u128 = 8_000_000_000;
 
 impl Bucket {
     /// The first packet may leave at once.
-    pub fn new(rate: Rate) -> Self {
-        Self { rate, tokens: u128::from(SEGMENT) * BYTE, counted: 0 }
+    pub fn new(now: u64, rate: Rate) -> Self {
+        Self { rate, tokens: u128::from(SEGMENT) * BYTE, counted: now }
     }
 
     fn full(&self) -> u128 {

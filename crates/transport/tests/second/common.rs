@@ -1,7 +1,9 @@
-//! What the second writings have in common: an episode's name, and when a round trip is measured.
+//! What the second writings have in common: an episode's name, what an acknowledgement marks, and when a round trip is measured.
 
-use tailback_core::Recovery;
+use tailback_core::{Recovery, SeqRange};
 use tailback_transport::RttSampling;
+
+use super::Acknowledgement;
 
 /// Where recovery stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,32 @@ impl From<Phase> for Recovery {
             Phase::Timeout => Self::Timeout,
         }
     }
+}
+
+/// A segment that ranges can tell of.
+pub trait Marked {
+    /// Its acknowledgement was told before.
+    fn is_told(&self) -> bool;
+    /// It is selectively acknowledged.
+    fn sacked(&mut self) -> &mut bool;
+}
+
+/// RFC 6675 §3, `Update`: what is newly acknowledged, in the order of numbers, and whether by ranges.
+pub fn mark<T: Marked>(segments: &mut [T], una: &mut usize, ack: &Acknowledgement) -> (Vec<usize>, bool) {
+    let number = ack.number as usize;
+    let mut newly: Vec<usize> = (*una..number).filter(|at| !*segments[*at].sacked()).collect();
+    *una = number;
+    let before = newly.len();
+    for &SeqRange { start, end } in &ack.blocks {
+        for at in (start as usize).max(number)..(end as usize).min(segments.len()) {
+            if !std::mem::replace(segments[at].sacked(), true) {
+                newly.push(at);
+            }
+        }
+    }
+    let has_news = newly[before..].iter().any(|at| !segments[*at].is_told());
+    newly.sort_unstable();
+    (newly, has_news)
 }
 
 /// A segment that is newly acknowledged.

@@ -49,7 +49,7 @@ pub struct Duplicates {
 
 impl Duplicates {
     pub fn new(options: Options) -> Self {
-        let timer = Timer::new(options.min_rto, options.max_rto);
+        let timer = Timer::new(&options);
         Self {
             options,
             segments: Vec::new(),
@@ -286,7 +286,11 @@ impl Second for Duplicates {
         (one.sent_at, one.times, one.copies) = (now, one.times + 1, (one.copies + 1).min(2));
         let size = one.size;
         self.timer.left(now as f64);
-        Some(Left { number: at as u64, size, again, in_flight: flew + size, cwr: false })
+        Some(Left { number: at as u64, size, again, in_flight: flew + size })
+    }
+
+    fn timer_mut(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     fn in_flight(&self) -> u64 {

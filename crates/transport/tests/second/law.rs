@@ -1,11 +1,13 @@
 //! A law for both writings, as ours has it with a list of what it hears, and as the second ones have it.
 
 use tailback_core::{
-    BitRate, Burst, Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Sent, Time, Tokens,
+    AckFrequency, AckWish, BitRate, Burst, Bytes, CongestionEvent, Controller, Cx, Directive, Feedback,
+    Recovery, Sent, Span, Time, Tokens,
 };
 
+use super::asking::Wish;
 use super::bucket::Rate;
-use super::{Left, SEGMENT, Told};
+use super::{Beside, Left, SEGMENT, Told};
 
 /// A law for both writings: whatever it is told changes the window, and the rate where it directs one.
 #[derive(Clone, Debug)]
@@ -15,11 +17,34 @@ pub struct Law {
     before: (u64, u64),
     limit: u64,
     pace: Option<Rate>,
+    asks: Option<Asks>,
+    /// How often it has heard of congestion.
+    troubles: u32,
+}
+
+/// What a law asks of its receiver: a packet more per acknowledgement for so many segments of the window, and a delay that changes with
+/// it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asks {
+    pub step: u64,
+    /// In nanoseconds.
+    pub delay: u64,
 }
 
 impl Law {
-    pub fn new(limit: u64, pace: Option<Rate>) -> Self {
-        Self { window: 2 * SEGMENT, threshold: u64::MAX, before: (0, 0), limit: limit * SEGMENT, pace }
+    pub fn new(limit: u64, beside: Beside) -> Self {
+        let Beside { pace, asks, .. } = beside;
+        let limit = limit * SEGMENT;
+        let window = limit.min(2 * SEGMENT);
+        Self { window, threshold: u64::MAX, before: (window, u64::MAX), limit, pace, asks, troubles: 0 }
+    }
+
+    /// How the receiver is to acknowledge; as it is configured where the window is small.
+    pub fn wish(&self) -> Wish {
+        let Some(Asks { step, delay }) = self.asks else { return Wish::default() };
+        let window = self.window / SEGMENT;
+        let frequency = (window >= step).then(|| ((window / step) as u32, delay * (window % 4)));
+        Wish { frequency, at_once: self.troubles }
     }
 
     /// The rate grows with the window.
@@ -36,6 +61,7 @@ impl Law {
         recovery: Recovery,
     ) {
         let half = (outstanding / 2).max(2 * SEGMENT);
+        self.troubles += u32::from(event.is_some());
         match event {
             Some(CongestionEvent::Loss) => {
                 self.before = (self.window, self.threshold);
@@ -85,7 +111,6 @@ impl Controller for Ours {
             size: sent.size.get(),
             again: sent.retransmission,
             in_flight: sent.in_flight.get(),
-            cwr: false,
         });
     }
 
@@ -105,6 +130,13 @@ impl Controller for Ours {
             recovery: feedback.recovery,
             rtt: feedback.rtt.map(|rtt| rtt.latest.as_nanos()),
         });
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        let Wish { frequency, at_once } = self.law.wish();
+        let frequency = frequency
+            .map(|(threshold, delay)| AckFrequency { threshold, max_delay: Span::from_nanos(delay) });
+        AckWish { frequency, immediate: at_once }
     }
 
     fn directive(&self) -> Directive {

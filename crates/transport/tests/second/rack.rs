@@ -20,6 +20,8 @@
 //! - §7.4.2: the loss that a probe repaired begins a fast recovery with nothing to repair.
 //! - §9.3: the law hears of a loss of what left when it heard last, or later; within fast recovery not where recovery reduces in
 //!   proportion, nor where the law counts lost retransmissions itself. An episode begins where anything lost waits, heard of or not.
+//! - RFC 4015 §3.1 step 9: where the acknowledgement that shows an episode to be for nothing echoes a mark, the law's answer stands, for
+//!   the mark. The law hears of the end of a fast recovery. Steps 4 and 5 go on as ever.
 //! - RFC 9937 §6.1: a mark that the law hears of within an episode lowers `ssthresh`; it begins none.
 //! - §8: the time for which a time-out would be set goes on while another timer is armed.
 //!
@@ -75,7 +77,7 @@ impl RackTlp {
         let settings = options.rack.expect("losses are found by time");
         Self {
             model: Model::new(&options, settings),
-            timers: Timers::new(Timer::new(options.min_rto, options.max_rto), settings),
+            timers: Timers::new(Timer::new(&options), settings),
             options,
             phase: Phase::Open,
             recovery_point: 0,
@@ -198,16 +200,22 @@ impl Second for RackTlp {
         self.timers.tlp.due &= advanced == 0 && !has_news;
         let repaired = self.timers.tlp_process_ack(ack, advanced > 0);
         let spurious = self.is_spurious(ack, advanced > 0, &newly);
+        // RFC 4015 §3.1 step 9: what is told of losses is taken back, and the law's answer is not.
+        let stands = spurious && ack.marks && self.options.beside.ecn;
         let mut event = None;
         if spurious {
-            self.take_back();
-            event = Some(CongestionEvent::Spurious);
+            let fast = self.phase == Phase::Fast;
+            self.take_back(stands);
+            event = match stands {
+                true => fast.then_some(CongestionEvent::RecoveryEnd),
+                false => Some(CongestionEvent::Spurious),
+            };
         } else {
             self.dup_acks += u32::from(advanced == 0 && has_news);
         }
         let delivered = newly.iter().map(|at| self.model.segments[*at].size).sum();
         let acked = newly.iter().map(|at| *at as u64).collect();
-        if spurious {
+        if spurious && !stands {
             let told = Told { acked, advanced, rtt, ..self.report(outstanding, event, Vec::new()) };
             self.go_on(now, advanced);
             return Some(told);
@@ -346,7 +354,7 @@ impl Second for RackTlp {
             let repairs = self.repairs();
             self.timers.set_pto(now, &self.model, repairs);
         }
-        Some(Left { number: at as u64, size, again, in_flight: before + size, cwr: false })
+        Some(Left { number: at as u64, size, again, in_flight: before + size })
     }
 
     fn take_cwr(&mut self) -> bool {
@@ -357,6 +365,14 @@ impl Second for RackTlp {
         self.timers.pto = None;
         self.timers.rto.restart(now as f64);
         self.model.is_idle()
+    }
+
+    fn timer_mut(&mut self) -> &mut Timer {
+        &mut self.timers.rto
+    }
+
+    fn hold(&mut self, held: u64) {
+        self.timers.hold(held as f64);
     }
 
     fn in_flight(&self) -> u64 {

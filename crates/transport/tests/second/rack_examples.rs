@@ -27,6 +27,7 @@ fn options() -> Options {
         receive_window: u64::MAX,
         min_rto: 1e9,
         max_rto: 60e9,
+        least_variation: 0.0,
         rack: Some(RackOptions {
             reordering_window: 0.25,
             persist: 16,
@@ -232,7 +233,7 @@ fn a_second_probe_awaits_a_round_trip_measured_anew() {
     let (told, _) = bench.hear(525, &ranges(3, &[]));
     assert_eq!(told.rtt, None);
     bench.write(600, 1);
-    let rto = bench.sender.timer().rto;
+    let rto = bench.sender.timer().rto();
     assert_eq!(bench.sender.deadline(), Some(600e6 + rto));
 }
 

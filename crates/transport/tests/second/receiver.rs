@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use tailback_core::SeqRange;
 
+use super::asking::Request;
 use super::ecn::Echo;
 
 /// An acknowledgement.
@@ -29,6 +30,7 @@ pub struct Data {
     pub stamp: Option<u64>,
     pub marked: bool,
     pub cwr: bool,
+    pub request: Option<Request>,
 }
 
 /// The receiver.
@@ -49,11 +51,14 @@ pub struct Receiver {
     due: Option<u64>,
     newest: Option<u64>,
     echo: Echo,
+    /// How it is configured, and the number of the newest request.
+    configured: (u32, u64),
+    asked: Option<u64>,
 }
 
 impl Receiver {
     pub fn new(every: u32, delay: u64, most_blocks: usize, names_twice: bool) -> Self {
-        Self { every, delay, most_blocks, names_twice, ..Self::default() }
+        Self { every, delay, most_blocks, names_twice, configured: (every, delay), ..Self::default() }
     }
 
     pub fn deadline(&self) -> Option<u64> {
@@ -61,7 +66,12 @@ impl Receiver {
     }
 
     pub fn data(&mut self, now: u64, data: Data) -> Option<Ack> {
+        if let Some(request) = data.request {
+            self.heed(now, request);
+        }
         self.newest = data.stamp;
+        // "Expediting Explicit Congestion Notification (ECN) Signals".
+        let begins_to_mark = data.marked && self.asked.is_some() && !(self.echo.is_on && !data.cwr);
         self.echo.hear(data.marked, data.cwr, data.number < self.next);
         let had_hole = !self.beyond.is_empty();
         let in_order = data.number == self.next;
@@ -81,7 +91,7 @@ impl Receiver {
             self.reported.insert(0, data.number);
             self.reported.truncate(6);
         }
-        if in_order && !had_hole && !data.at_once {
+        if in_order && !had_hole && !data.at_once && !begins_to_mark {
             self.waiting += 1;
             if self.waiting < self.every {
                 self.due.get_or_insert(now + self.delay);
@@ -89,6 +99,16 @@ impl Receiver {
             }
         }
         Some(self.acknowledge())
+    }
+
+    /// The newest request counts, not one that it has overtaken; an acknowledgement that waits leaves no later than it says.
+    fn heed(&mut self, now: u64, (number, frequency): Request) {
+        if self.asked.is_some_and(|newest| newest >= number) {
+            return;
+        }
+        self.asked = Some(number);
+        (self.every, self.delay) = frequency.unwrap_or(self.configured);
+        self.due = self.due.map(|due| due.min(now + self.delay));
     }
 
     pub fn expire(&mut self, now: u64) -> Option<Ack> {

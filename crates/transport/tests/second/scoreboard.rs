@@ -10,9 +10,9 @@
 //! Beside it, where configured: losses that were none (`doubt.rs`), and lost retransmissions (RFC 8985 §6.2, of retransmissions
 //! only, with a window of an eighth of a round trip), and proportional rate reduction (`proportional.rs`).
 
-use tailback_core::{CongestionEvent, SeqRange};
+use tailback_core::CongestionEvent;
 
-use super::common::{Newly, Phase, trip};
+use super::common::{Marked, Newly, Phase, mark, trip};
 use super::doubt::{Doubt, Verdict};
 use super::proportional::{News, Proportional};
 use super::timer::Timer;
@@ -32,6 +32,16 @@ struct Segment {
     copies: u64,
     /// It was overtaken before it was believed lost: its retransmission is left to the timer.
     waived: bool,
+}
+
+impl Marked for Segment {
+    fn is_told(&self) -> bool {
+        self.told
+    }
+
+    fn sacked(&mut self) -> &mut bool {
+        &mut self.sacked
+    }
 }
 
 /// The sender. Numbers are indices; those that limit are one beyond what the text's name.
@@ -62,7 +72,7 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     pub fn new(options: Options) -> Self {
-        let timer = Timer::new(options.min_rto, options.max_rto);
+        let timer = Timer::new(&options);
         Self {
             options,
             segments: Vec::new(),
@@ -247,20 +257,8 @@ impl Second for Scoreboard {
         }
         let outstanding = self.outstanding() - self.limited;
         let sacked_before = i128::from(self.sacked());
-        let mut newly: Vec<usize> = (self.high_ack..number).filter(|at| !self.segments[*at].sacked).collect();
         let advanced: u64 = self.segments[self.high_ack..number].iter().map(|one| one.size).sum();
-        self.high_ack = number;
-        let before = newly.len();
-        for &SeqRange { start, end } in &ack.blocks {
-            for at in (start as usize).max(number)..(end as usize).min(self.segments.len()) {
-                if !self.segments[at].sacked {
-                    self.segments[at].sacked = true;
-                    newly.push(at);
-                }
-            }
-        }
-        let has_news = newly[before..].iter().any(|at| !self.segments[*at].told);
-        newly.sort_unstable();
+        let (mut newly, has_news) = mark(&mut self.segments, &mut self.high_ack, ack);
         let rtt = self.trip(now, &newly, ack.echo);
         if let Some(trip) = rtt {
             self.timer.sample(trip as f64);
@@ -420,7 +418,11 @@ impl Second for Scoreboard {
         if let Some(episode) = &mut self.proportional {
             episode.sent(size);
         }
-        Some(Left { number: at as u64, size, again, in_flight: before + size, cwr: false })
+        Some(Left { number: at as u64, size, again, in_flight: before + size })
+    }
+
+    fn timer_mut(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     fn in_flight(&self) -> u64 {

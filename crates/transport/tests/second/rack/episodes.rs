@@ -41,14 +41,16 @@ impl RackTlp {
         self.doubt.hear(ack.echo, advances, covers, original) == Verdict::Spurious
     }
 
-    /// What was thought lost is in the network.
-    pub(super) fn take_back(&mut self) {
+    /// What was thought lost is in the network; the law's answer may stand.
+    pub(super) fn take_back(&mut self, stands: bool) {
         for one in self.model.segments[self.model.una..].iter_mut().filter(|one| one.lost && !one.sacked) {
             (one.lost, one.copies) = (false, 1);
         }
         (self.phase, self.recovery_point, self.first_due) = (Phase::Open, self.model.una, false);
-        self.answered = 0;
-        self.reductions.take_back(self.model.una);
+        if !stands {
+            self.answered = 0;
+            self.reductions.take_back(self.model.una);
+        }
     }
 
     pub(super) fn enter(&mut self) {

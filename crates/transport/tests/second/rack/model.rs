@@ -1,9 +1,9 @@
 //! What RFC 8985 knows of segments (§5.2, §5.3), and what it finds to be lost (§6.2): the second writing's data, without timers,
 //! episodes, and the law. Choices that the text leaves are named in `rack.rs`.
 
-use tailback_core::SeqRange;
 use tailback_transport::{RttSampling, SpuriousDetection};
 
+use super::super::common::{Marked, mark};
 use super::super::{Acknowledgement, Options, RackOptions};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +21,16 @@ pub struct Segment {
     pub timeless: bool,
     /// Transmissions in the network.
     pub copies: u64,
+}
+
+impl Marked for Segment {
+    fn is_told(&self) -> bool {
+        self.told
+    }
+
+    fn sacked(&mut self) -> &mut bool {
+        &mut self.sacked
+    }
 }
 
 /// `RACK.*` of §5.3. Sequence numbers are indices, those of an end one beyond.
@@ -234,21 +244,7 @@ impl Model {
 
     /// The scoreboard takes an acknowledgement in: what is newly acknowledged, and whether by ranges.
     pub fn mark(&mut self, ack: &Acknowledgement) -> (Vec<usize>, bool) {
-        let number = ack.number as usize;
-        let mut newly: Vec<usize> = (self.una..number).filter(|at| !self.segments[*at].sacked).collect();
-        self.una = number;
-        let before = newly.len();
-        for &SeqRange { start, end } in &ack.blocks {
-            for at in (start as usize).max(number)..(end as usize).min(self.segments.len()) {
-                if !self.segments[at].sacked {
-                    self.segments[at].sacked = true;
-                    newly.push(at);
-                }
-            }
-        }
-        let has_news = newly[before..].iter().any(|at| !self.segments[*at].told);
-        newly.sort_unstable();
-        (newly, has_news)
+        mark(&mut self.segments, &mut self.una, ack)
     }
 
     /// The scoreboard is thrown away: what ranges told of is lost.

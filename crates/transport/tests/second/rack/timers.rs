@@ -38,6 +38,14 @@ impl Timers {
         self.reordering.or(self.pto).or(self.rto.deadline)
     }
 
+    /// The receiver is asked to hold acknowledgements back for so long: no timer that waits for one expires earlier. What has not
+    /// arrived in order is acknowledged at once, whatever was asked, so that the reordering timer goes on.
+    pub fn hold(&mut self, held: f64) {
+        let longer = (held - self.rto.held).max(0.0);
+        self.pto = self.pto.map(|due| due + longer);
+        self.rto.hold(held);
+    }
+
     /// The reordering timer takes the place of the probe's.
     pub fn reorder(&mut self, at: Option<f64>) {
         self.reordering = at;
@@ -63,7 +71,7 @@ impl Timers {
         }
         let one = model.segments.len() - model.una == 1;
         let late = if one { self.settings.max_ack_delay as f64 } else { 0.0 };
-        let pto = self.rto.srtt().map_or(1e9, |srtt| 2.0 * srtt + late);
+        let pto = self.rto.srtt().map_or(1e9, |srtt| 2.0 * srtt + late + self.rto.held);
         Some((now as f64 + pto).min(rto))
     }
 
