@@ -60,3 +60,33 @@ def test_any_window_can_be_paced(scheme: str) -> None:
     # The rate is that of the window at the time: twice the window per smoothed round trip.
     expected = 2 * 8 * series["window"] / series["smoothed_rtt"]
     assert float(((series["directed_rate"] - expected).abs() / expected).max()) < 0.01  # type: ignore[arg-type]
+
+
+def swings(margin: str) -> dict[str, Any]:
+    """Forty seconds of one flow whose round trips of a quarter of a second never vary, but for three that are 20 ms longer."""
+    changes = [{"at": f"{at} s", "delay": "120 ms"} for at in (10.5, 20.5, 30.5)]
+    changes += [{"at": f"{at} s", "delay": "140 ms"} for at in (10, 20, 30)]
+    result = tb.dumbbell(
+        rate="20 Mbit/s",
+        delay="120 ms",
+        buffer="100 packets",
+        duration="40 s",
+        flows=[tb.flows(1, "cubic", transport={"window_limit": "20 packets", "rto": {"margin_min": margin}})],
+        schedule=sorted(changes, key=lambda change: float(change["at"].split()[0])),
+    ).run()
+    assert int(result.links["dropped_packets"].sum()) == 0
+    return result.flows.row(0, named=True)
+
+
+def test_a_margin_above_the_round_trip_lets_no_small_swing_time_out() -> None:
+    plain, spared = swings("0 s"), swings("200 ms")
+    assert plain["timeouts"] == 3, "four variations of round trips that never vary are next to nothing"
+    assert (spared["timeouts"], spared["retransmitted_packets"]) == (0, 0)
+    assert spared["goodput"] > plain["goodput"]
+
+
+def test_a_margin_above_the_longest_timeout_is_refused() -> None:
+    rto = {"margin_min": "3 s", "max": "2 s"}
+    scenario = tb.dumbbell(rate="20 Mbit/s", delay="20 ms", flows=[tb.flows(1, "cubic", transport={"rto": rto})])
+    with pytest.raises(tb.ScenarioError, match=r"flows\[0\]\.transport\.rto\.margin_min: 3 s .* at most max \(2 s\)"):
+        scenario.run()

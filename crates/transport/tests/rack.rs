@@ -8,12 +8,12 @@ use pipe::{FLOW, Fate, Pipe, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Annex, AppInput, Bytes, Checker, CongestionEvent, DataAmount, Kind, Packet, SeqRange, Span,
-    Time,
+    AckBlocks, Annex, AppInput, Bytes, Checker, CongestionEvent, DataAmount, Directive, Kind, Packet,
+    SeqRange, Span, Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
-    LossDetection, RackConfig, Receiver, ReceiverConfig, Sender, SpuriousDetection, StreamConfig,
+    EcnMode, LossDetection, RackConfig, Receiver, ReceiverConfig, Sender, SpuriousDetection, StreamConfig,
 };
 
 /// By time, with these settings. Round trips take 100 ms.
@@ -182,6 +182,25 @@ fn three_ranges_are_a_loss_only_before_reordering_was_seen() {
         assert_eq!(repaired[1].since(start), Span::from_millis(at - 200), "{reordered}");
         assert_eq!(test.sender.counters().timeouts, 0);
     }
+}
+
+/// An echo at a window of one has the retransmission timer begin anew (RFC 3168 §6.1.2), and no other: the segment that a range has
+/// overtaken is lost a reordering window later.
+#[test]
+fn an_echo_at_a_window_of_one_leaves_the_reordering_timer_alone() {
+    let config = StreamConfig { ecn: EcnMode::Ect0, ..by_time() };
+    let one = Directive::window(Bytes::new(1000));
+    let test = measured(config, Scripted::window(2).at(millis(250), one), &[]);
+    let mut test = test.script(|packet, count, _| match (packet.number, count) {
+        (1, 1) => Fate::Drop,
+        (2, 1) => Fate::Mark,
+        _ => Fate::Deliver,
+    });
+    write(&mut test, 2);
+    let test = test.run(Span::from_secs(5));
+    assert_eq!(events(&test)[..2], [CongestionEvent::Ecn, CongestionEvent::Loss]);
+    assert_eq!(test.sent_at(325), [1], "a round trip and a quarter after it left");
+    assert_eq!(test.sender.counters().timeouts, 0);
 }
 
 /// §6.2 step 4: each round trip that tells of a needless retransmission makes the reordering window longer, up to the smoothed round

@@ -8,7 +8,7 @@ use tailback_control::schemes::{Cubic, CubicConfig, Reno, RenoConfig};
 use tailback_control::{ControllerParams, Reliability};
 use tailback_core::{Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, Kind, Span, Time};
 use tailback_transport::source::AnySource;
-use tailback_transport::{Receiver, ReceiverConfig, Sender, SpuriousDetection, StreamConfig};
+use tailback_transport::{EcnMode, Receiver, ReceiverConfig, Sender, SpuriousDetection, StreamConfig};
 
 const ONE_WAY: Span = Span::from_millis(50);
 const DETECTIONS: [SpuriousDetection; 2] = [SpuriousDetection::FRto, SpuriousDetection::Eifel];
@@ -89,6 +89,28 @@ fn a_delay_that_looks_like_a_time_out_is_found_out() {
             "{mode:?}"
         );
         assert!(!events(&plain).contains(&CongestionEvent::Spurious));
+    }
+}
+
+/// "The TCP sender MUST refrain from reversing congestion control state" where the acknowledgement that tells echoes a mark (RFC 4015
+/// §3.4). What was thought lost is on its way all the same.
+#[test]
+fn a_reduction_stands_where_the_same_acknowledgement_echoes_a_mark() {
+    for detection in DETECTIONS {
+        let config = StreamConfig { ecn: EcnMode::Ect0, ..config(Reliability::Sack, detection) };
+        let controller = watched(&config);
+        let test = transfer(config, controller, 100).script(|packet, count, _| match packet.number {
+            19 if count == 1 && packet.kind() == Kind::Data => Fate::Mark,
+            20..30 if packet.kind() == Kind::Data => {
+                Fate::Late(Span::from_millis(300 + 100 * u64::from(count)))
+            }
+            _ => Fate::Deliver,
+        });
+        let test = test.start().run(Span::from_secs(20));
+        assert!(test.finished());
+        let timeout = CongestionEvent::Timeout { consecutive: 1 };
+        assert_eq!(events(&test), [CongestionEvent::Ecn, timeout], "{detection:?}");
+        assert_eq!(test.sender.counters().retransmitted, 1, "{detection:?}: the first retransmission only");
     }
 }
 

@@ -28,6 +28,17 @@ fn the_timer_backs_off_and_starts_over() {
     }
 }
 
+/// The request for a connection leaves twice, and data begins with 3 s (RFC 6298 §5.7), unless its round trip is known by a stamp.
+#[test]
+fn data_behind_a_lost_request_begins_with_three_seconds() {
+    for (rtt_sampling, again) in [(RttSampling::EveryAck, 4100), (RttSampling::Timestamps, 1400)] {
+        let config = StreamConfig { handshake: true, rtt_sampling, ..config(Reliability::Sack) };
+        let test = transfer(config, Scripted::window(1), 1).dropping(&[(0, 1), (1, 1)]).start();
+        let sent = test.run(Span::from_secs(60)).sent();
+        assert_eq!(sent, [(0, 0), (1000, 0), (1100, 1), (again, 1)], "{rtt_sampling:?}");
+    }
+}
+
 /// Round trips of 100 ms that never vary, and a margin of 200 ms above them: the timer stands at 300 ms, and doubles.
 #[test]
 fn the_margin_above_the_round_trip_is_never_less_than_configured() {
