@@ -32,6 +32,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             // The request's acknowledgement does not open the window (RFC 5681 §3.1).
             self.opening = Opening::Done;
             outcome.advanced = 0;
+            self.recovery.request_answered();
         }
         self.counters.note(outcome.event);
         // An echo that halves a window of one segment cannot make it smaller: the sender waits instead.

@@ -5,11 +5,11 @@
 //! is not acknowledged yet, or the last one in order. So what is only reported beyond a hole gives a sample, too (§4.1 takes
 //! acknowledgements that advance).
 
-use tailback_control::Reliability;
+use tailback_control::{MarkResponse, Reliability};
 use tailback_core::{Acked, CongestionEvent, OneWay, Recovery, RttSample, Time};
 
 use super::by_time::Heard;
-use super::rack::Sending;
+use super::rack::{Alarm, Sending};
 use super::ring::Record;
 use super::spurious::Doubt;
 use super::{Ack, LossRecovery, NO_RESCUE, NONE, Outcome, Own};
@@ -53,21 +53,24 @@ impl LossRecovery {
             self.forced = false;
         }
         let before = self.state;
-        let spurious = if self.doubt == Doubt::None { None } else { self.resolve_doubt(ack, advanced) };
+        let is_echo = echoes.ce > 0 && config.ecn != EcnMode::Off;
+        let is_spurious = self.doubt != Doubt::None && self.resolve_doubt(ack, advanced);
+        let stands = is_spurious && is_echo && config.marks == MarkResponse::Rfc3168;
+        let ended = if is_spurious { self.take_back(stands) } else { None };
         let is_by_time = self.own.is_some() && self.rack().is_some();
         let mut event = match self.mode {
             _ if is_by_time => {
-                let heard = Heard { advanced, found, sample: rtt, spurious };
-                self.recover_by_time(now, ack, heard, config)
+                let heard = Heard { advanced, found, sample: rtt, is_spurious, stands };
+                self.recover_by_time(now, ack, heard, config).or(ended)
             }
-            _ if spurious.is_some() => spurious,
+            _ if is_spurious => ended,
             Reliability::Reno | Reliability::NewReno | Reliability::Vegas => {
                 self.learn_finely(now, &samples);
                 self.recover_by_duplicates(now, advanced, config)
             }
             _ => self.recover_by_ranges(advanced, found, config),
         };
-        if self.own.is_some() && spurious.is_none() && !is_by_time {
+        if self.own.is_some() && !is_spurious && !is_by_time {
             self.find_overtaken(now, config);
             // An acknowledgement that ends an episode may tell of a retransmission lost in it: the next one begins.
             event = self.begin_if_lost(false, config).or(event);
@@ -84,7 +87,6 @@ impl LossRecovery {
             self.soft_timeout(now, &samples);
         }
         // Something beyond the window reduced must be acknowledged, or CWR had no chance to reach the receiver.
-        let is_echo = echoes.ce > 0 && config.ecn != EcnMode::Off;
         if is_echo && event.is_none() && self.ring.first() > self.ecn_until {
             event = Some(CongestionEvent::Ecn);
             self.note_reduction();
@@ -193,11 +195,17 @@ impl LossRecovery {
     }
 
     /// "The sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window is one"
-    /// (RFC 3168 §6.1.2); whether nothing may leave until it expires, since nothing else is outstanding.
+    /// (RFC 3168 §6.1.2); whether nothing may leave until it expires, since nothing else is outstanding. No probe is sent before that,
+    /// since "a new packet" is what must wait. The reordering timer goes on: it finds what acknowledgements have shown to be
+    /// missing, as duplicates would, and sends no new packet.
     #[cold]
     pub(crate) fn fall_silent(&mut self, now: Time, config: &StreamConfig) -> bool {
+        let reordering = self.reordering_deadline();
         self.silence_alarm(now);
         self.restart_timer(now, config);
+        if let Some(at) = reordering {
+            self.set_alarm(Alarm::Reordering, at);
+        }
         self.ring.is_empty()
     }
 

@@ -32,8 +32,9 @@ pub(super) struct Heard {
     /// Whether ranges told of something new.
     pub(super) found: bool,
     pub(super) sample: Option<RttSample>,
-    /// Whether the last loss or time-out proved to be none.
-    pub(super) spurious: Option<CongestionEvent>,
+    /// Whether the last loss or time-out proved to be none, and whether the reduction stands all the same.
+    pub(super) is_spurious: bool,
+    pub(super) stands: bool,
 }
 
 impl LossRecovery {
@@ -47,13 +48,13 @@ impl LossRecovery {
         config: &StreamConfig,
     ) -> Option<CongestionEvent> {
         let settings = config.rack()?;
-        let Heard { advanced, found, sample, spurious } = heard;
+        let Heard { advanced, found, sample, is_spurious, stands } = heard;
         let was_probing = self.is_probing();
         self.silence_alarm(now);
         if advanced > 0 || found {
             self.cancel_probe();
         }
-        if advanced == 0 && found && spurious.is_none() {
+        if advanced == 0 && found && !is_spurious {
             self.dup_acks += 1;
         }
         self.learn_of_arrivals(now, ack, sample, settings);
@@ -65,8 +66,8 @@ impl LossRecovery {
         let is_over = self.state != Recovery::Open && self.ring.first() >= self.recover;
         let end = if is_over { self.end_episode() } else { None };
         self.adapt_reordering_window(ack.arrived_twice().is_some(), is_over, config);
-        if spurious.is_some() {
-            return spurious;
+        if is_spurious && !stands {
+            return None;
         }
         self.detect_losses(now);
         let mut event = self.answer_losses(now, config);
@@ -188,6 +189,12 @@ impl LossRecovery {
         }
     }
 
+    /// When the reordering timer expires, where it is in force.
+    pub(super) fn reordering_deadline(&self) -> Option<Time> {
+        let alarm = self.rack().and_then(|rack| rack.alarm);
+        matches!(alarm, Some((Alarm::Reordering, _))).then_some(self.deadline)
+    }
+
     /// The retransmission timer that goes on unseen expires later.
     pub(super) fn lengthen_unseen(&mut self, longer: Span) {
         if let Some((_, retransmission)) = rack_of(&mut self.own).and_then(|rack| rack.alarm.as_mut()) {
@@ -217,8 +224,10 @@ impl LossRecovery {
     /// New data has left: acknowledgements are overdue later.
     #[inline(never)]
     pub(super) fn note_new_sent(&mut self, now: Time, config: &StreamConfig) {
-        let Some(rack) = self.rack() else { return };
-        let waits = matches!(rack.alarm, Some((Alarm::Reordering, _)));
+        if self.rack().is_none() {
+            return;
+        }
+        let waits = self.reordering_deadline().is_some();
         if !self.take_probe(false) && !waits {
             self.silence_alarm(now);
             self.schedule_probe(now, config);

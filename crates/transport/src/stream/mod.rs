@@ -356,21 +356,31 @@ impl LossRecovery {
         &self.rtt
     }
 
+    /// The request for a connection is acknowledged, and data begins.
+    #[cold]
+    pub(crate) fn request_answered(&mut self) {
+        self.rtt.begin_data();
+    }
+
     /// The controller's own time-out, in force from the next restart of the timer on.
     #[inline]
     pub(crate) fn direct_timeout(&mut self, timeout: Option<Span>) {
         self.rtt.direct(timeout);
     }
 
-    /// The receiver may hold acknowledgements back for so long, having been asked to, those of what is outstanding too.
+    /// The receiver may hold acknowledgements back for so long, having been asked to, those of what is outstanding too. The reordering
+    /// timer waits for nothing that is held back: beside a hole everything is acknowledged at once.
     #[cold]
     pub(crate) fn hold_acks(&mut self, held: Span) {
         let longer = held.saturating_sub(self.rtt.held());
         self.rtt.hold(held);
-        if !self.deadline.is_never() {
-            self.deadline += longer;
-            self.lengthen_unseen(longer);
+        if self.deadline.is_never() {
+            return;
         }
+        if self.reordering_deadline().is_none() {
+            self.deadline += longer;
+        }
+        self.lengthen_unseen(longer);
     }
 
     /// Begins new lists of packets; the memory of long ones is given back.

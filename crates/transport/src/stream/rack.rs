@@ -159,7 +159,6 @@ impl Rack {
     pub(super) fn forget_verdicts(&mut self, first: u64, again: &[(u64, Time)]) {
         self.unjudged = first;
         self.under_way.take_up(again);
-        self.answered = Time::ZERO;
     }
 
     /// Segments sent once that are lost by now; notes how long the others wait that left before what has arrived.

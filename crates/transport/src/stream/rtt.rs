@@ -12,6 +12,9 @@ use crate::config::RtoConfig;
 /// event per nanosecond.
 const LEAST: Span = Span::from_micros(1);
 
+/// The least time-out of data behind a connection's request that was lost (RFC 6298 §5.7).
+const BEHIND_LOST_REQUEST: Span = Span::from_secs(3);
+
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
@@ -171,6 +174,15 @@ impl RttEstimator {
     /// Whether the controller has its own time-out.
     pub(crate) fn is_directed(&self) -> bool {
         self.directed != Span::MAX
+    }
+
+    /// A connection's request is acknowledged. Where no round trip could be measured, it was sent more than once: "the RTO MUST be
+    /// re-initialized to 3 seconds when data transmission begins" (RFC 6298 §5.7).
+    pub(crate) fn begin_data(&mut self) {
+        if !self.has_sample() {
+            self.timeout = self.timeout.max(BEHIND_LOST_REQUEST);
+            self.backoff = 1.0;
+        }
     }
 
     /// The timer expired (RFC 6298 §5.5).

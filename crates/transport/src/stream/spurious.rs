@@ -7,11 +7,15 @@
 //! sends new data instead of further retransmissions, and sees whether the next acknowledgement covers a segment that
 //! was sent once. With selective acknowledgements such a segment may also lie beyond the cumulative number (§3).
 //!
+//! An acknowledgement that echoes a mark besides takes back what was thought lost, and not the reduction: the sender "MUST refrain from
+//! reversing congestion control state" (RFC 4015 §3.4). Not so where a scheme answers marks by itself.
+//!
 //! Deviations: RFC 5682 bounds the window to three segments where the second acknowledgement is a duplicate; here it
 //! stays what slow start has made of one segment by then, which is two. RFC 3522 (§3.2 step 5) leaves alone what acknowledges
 //! all data, since receivers by RFC 7323 echo an old stamp for what they have already; here they echo that of the segment that
 //! caused the acknowledgement. A time-out behind a fast retransmission is judged by its own first retransmission, and taken back
-//! by itself.
+//! by itself. After a time-out that was for nothing, the timer goes on as ever; RFC 4015 §3.1 step 11 begins the estimate anew with the
+//! first sample of new data, if that is the longer one.
 
 use tailback_core::{CongestionEvent, Recovery, Time};
 
@@ -62,13 +66,13 @@ impl LossRecovery {
     }
 
     /// Whether an acknowledgement, whose segments are in the list already, shows that the episode was spurious.
-    pub(super) fn resolve_doubt(&mut self, ack: &Ack<'_>, advanced: u64) -> Option<CongestionEvent> {
+    pub(super) fn resolve_doubt(&mut self, ack: &Ack<'_>, advanced: u64) -> bool {
         match self.doubt {
             Doubt::Eifel(sent) if advanced > 0 => {
                 self.doubt = Doubt::None;
-                ack.echo.is_some_and(|echo| echo < sent).then(|| self.take_back())
+                ack.echo.is_some_and(|echo| echo < sent)
             }
-            Doubt::None | Doubt::Unsent | Doubt::Eifel(_) => None,
+            Doubt::None | Doubt::Unsent | Doubt::Eifel(_) => false,
             Doubt::FirstAck => {
                 // A duplicate, or everything that was out: an ordinary time-out.
                 if advanced == 0 || self.ring.first() >= self.recover {
@@ -78,15 +82,15 @@ impl LossRecovery {
                     // Nothing more is retransmitted for the moment.
                     self.next_retransmit = self.lost_edge;
                 }
-                None
+                false
             }
             Doubt::SecondAck => {
                 let original = |one: &tailback_core::Acked| one.number < self.recover && !one.retransmitted;
-                if self.acked.iter().any(original) {
-                    return Some(self.take_back());
+                let is_spurious = self.acked.iter().any(original);
+                if !is_spurious {
+                    self.repair_after_all();
                 }
-                self.repair_after_all();
-                None
+                is_spurious
             }
         }
     }
@@ -113,8 +117,11 @@ impl LossRecovery {
         self.next_retransmit = self.ring.first();
     }
 
-    /// What was thought lost, and not retransmitted since, is on its way after all.
-    fn take_back(&mut self) -> CongestionEvent {
+    /// What was thought lost, and not retransmitted since, is on its way after all. The reduction stands where the same
+    /// acknowledgement echoes a mark, and is for that.
+    #[cold]
+    pub(super) fn take_back(&mut self, stands: bool) -> Option<CongestionEvent> {
+        let was_fast = self.state == Recovery::Fast;
         let (first, end) = (self.ring.first(), self.ring.end());
         let mut again = Vec::new();
         for number in first..self.recover.min(end) {
@@ -134,15 +141,22 @@ impl LossRecovery {
         if let Some(rack) = rack_of(&mut self.own) {
             rack.forget_verdicts(first, &again);
         }
+        if !stands {
+            self.note_answered(Time::ZERO);
+            self.ecn_until = first;
+        }
         self.doubt = Doubt::None;
         self.state = Recovery::Open;
         self.recover = first;
-        self.ecn_until = first;
         self.lost_edge = first;
         self.next_retransmit = first;
         self.sacked_above = self.sacked;
         self.inflation = 0;
         self.forced = false;
-        CongestionEvent::Spurious
+        if stands {
+            was_fast.then_some(CongestionEvent::RecoveryEnd)
+        } else {
+            Some(CongestionEvent::Spurious)
+        }
     }
 }

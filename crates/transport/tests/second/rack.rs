@@ -206,10 +206,8 @@ impl Second for RackTlp {
         if spurious {
             let fast = self.phase == Phase::Fast;
             self.take_back(stands);
-            event = match stands {
-                true => fast.then_some(CongestionEvent::RecoveryEnd),
-                false => Some(CongestionEvent::Spurious),
-            };
+            let end = fast.then_some(CongestionEvent::RecoveryEnd);
+            event = if stands { end } else { Some(CongestionEvent::Spurious) };
         } else {
             self.dup_acks += u32::from(advanced == 0 && has_news);
         }
