@@ -197,7 +197,7 @@ impl LossRecovery {
     /// "The sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window is one"
     /// (RFC 3168 §6.1.2); whether nothing may leave until it expires, since nothing else is outstanding. No probe is sent before that,
     /// since "a new packet" is what must wait. The reordering timer goes on: it finds what acknowledgements have shown to be
-    /// missing, as duplicates would, and sends no new packet.
+    /// missing, as duplicates would, and sends no new packet. Where something is outstanding, its acknowledgement lets the next one go.
     #[cold]
     pub(crate) fn fall_silent(&mut self, now: Time, config: &StreamConfig) -> bool {
         let reordering = self.reordering_deadline();

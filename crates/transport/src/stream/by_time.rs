@@ -11,6 +11,9 @@
 //!   be that a retransmission or new data. Only then was the window reduced, for CWR and for marks after it (RFC 3168 §6.1.2). Within a fast recovery it does not where recovery reduces in proportion (§9.3: "in the absence of
 //!   PRR"), nor where the scheme counts lost retransmissions itself.
 //! * The reordering timer stands in for the retransmission timer, which goes on unseen. It begins anew when losses are found.
+//! * An echo at a window of one has the retransmission timer begin anew, and no probe leaves before it (RFC 3168 §6.1.2). The text knows
+//!   no other timer. The reordering timer goes on: what it finds is lost by what has arrived, as by duplicates, and is repaired.
+//! * A request to hold acknowledgements back lengthens the other two timers, not the reordering timer (`hold_acks`).
 //! * An acknowledgement that tells of nothing new leaves the timer of a probe as it was.
 //! * An episode begins where anything lost waits for its repair, whether the controller heard of it or not.
 //! * An acknowledgement that proves an episode to have been for nothing finds losses like any other. The controller hears of them
