@@ -4,6 +4,7 @@
 use tailback_control::Reliability;
 use tailback_transport::{RttSampling, SpuriousDetection};
 
+use super::law::Asks;
 use super::path::Trouble;
 use super::{Beside, Options, RackOptions, difference};
 
@@ -112,4 +113,17 @@ fn an_episode_that_the_law_does_not_hear_of_is_no_reduction() {
     let options = Options { sampling: RttSampling::EveryAck, beside, ..options };
     let trouble = Trouble { late: 0.086_246_455_032_551_17, marks: 0.045_829_885_344_018_696, ..trouble };
     assert_eq!(difference(&options, &trouble, 6_948_085_572_338_400_504, (11, 1, 1)), None);
+}
+
+/// A request to hold acknowledgements back made the reordering timer longer, which waits for none that is held back. Found by chance.
+#[test]
+fn a_request_to_hold_acknowledgements_back_leaves_the_reordering_timer_alone() {
+    let (options, trouble) = by_time(SpuriousDetection::Off, PLAIN_RACK);
+    let asks = Some(Asks { step: 5, delay: 1_000_000 });
+    let options = Options {
+        sampling: RttSampling::EveryAck,
+        beside: Beside { asks, ecn: true, ..Beside::default() },
+        ..options
+    };
+    assert_eq!(difference(&options, &trouble, 1_167_496_344_801_258_295, (8, 2, 1)), None);
 }
