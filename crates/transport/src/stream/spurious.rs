@@ -95,7 +95,9 @@ impl LossRecovery {
         }
     }
 
-    /// There is no new data for F-RTO to send: the repair goes on (RFC 5682 §2.1 step 2b). Whether to choose anew.
+    /// There is no new data for F-RTO to send, or the receiver has no room: the repair goes on (RFC 5682 §2.1 step 2b), for good, though
+    /// its segments wait for the shaper and the application writes meanwhile. A full window, or a shaper that holds new data back, is no
+    /// such reason. Whether to choose anew.
     #[cold]
     pub(crate) fn give_up_doubt(&mut self) -> bool {
         let nothing_sent = self.doubt == Doubt::SecondAck && self.ring.end() == self.recover;

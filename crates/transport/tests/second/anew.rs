@@ -129,6 +129,8 @@ impl<S: Second + Clone> Anew<S> {
             (Opening::Done, payload) => payload + HEADER,
         };
         let window = self.law.window;
+        // Apart from what leaves, which a rate may hold back.
+        self.second.offer(waiting);
         let packet = match &mut self.bucket {
             None => self.second.next(self.now, window, waiting)?,
             Some(bucket) => {

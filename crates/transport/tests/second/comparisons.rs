@@ -153,7 +153,7 @@ proptest! {
     fn where_losses_are_found_by_time_and_acknowledgements_wait(
         options in rack_options(), trouble in trouble(), seed: u64, rest in rest(), handshake: bool,
     ) {
-        let beside = Beside { compresses: true, handshake, ..Beside::default() };
+        let beside = Beside { handshake, compresses: true, ..Beside::default() };
         prop_assert_eq!(difference(&Options { beside, ..options }, &trouble, seed, rest), None);
     }
 
@@ -191,7 +191,7 @@ proptest! {
         factor in prop_oneof![Just(1.25), 1.0..3.0], burst in SEGMENT..4 * SEGMENT,
         spurious in prop_oneof![Just(SpuriousDetection::Off), detections()],
     ) {
-        let beside = Beside { pacing: Some((factor, burst)), handshake, ..Beside::default() };
+        let beside = Beside { handshake, pacing: Some((factor, burst)), ..Beside::default() };
         prop_assert_eq!(difference(&Options { spurious, beside, ..options }, &trouble, seed, rest), None);
     }
 
@@ -202,7 +202,7 @@ proptest! {
         spurious in prop_oneof![Just(SpuriousDetection::Off), detections()],
     ) {
         let asks = Some(Asks { step, delay: millis * 1_000_000 });
-        let beside = Beside { asks, ecn, handshake, ..Beside::default() };
+        let beside = Beside { handshake, ecn, asks, ..Beside::default() };
         let options = Options { spurious, beside, ..options };
         prop_assert_eq!(difference(&options, &Trouble { marks, ..trouble }, seed, rest), None);
     }

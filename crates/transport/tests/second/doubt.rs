@@ -48,6 +48,13 @@ impl Doubt {
         }
     }
 
+    /// RFC 5682 §2.1 step 2b, once the first acknowledgement is in: where "the TCP sender does not have any new data to send, or the
+    /// advertised window prohibits new transmissions", the second one is not waited for. What the application writes afterwards does not
+    /// change this. Neither a full congestion window nor a rate is such a reason: new data leaves when they let it.
+    pub fn is_given_up(self, sent_new: bool, has_new: bool) -> bool {
+        self == Self::Second && !sent_new && !has_new
+    }
+
     pub fn is_of_timeout(self) -> bool {
         matches!(self, Self::First | Self::Second)
     }

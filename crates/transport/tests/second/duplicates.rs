@@ -78,6 +78,11 @@ impl Duplicates {
         self.segments[self.una..].iter().map(|one| one.size).sum()
     }
 
+    /// Whether the receiver has room for so many new bytes, if any.
+    fn has_new(&self, waiting: u64) -> bool {
+        waiting > 0 && self.outstanding() + waiting <= self.options.receive_window
+    }
+
     fn flying(&self) -> u64 {
         let flying = self.segments[self.una..].iter().map(|one| one.copies * one.size);
         flying.sum::<u64>().saturating_sub(self.inflation)
@@ -246,12 +251,15 @@ impl Second for Duplicates {
         })
     }
 
-    fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left> {
-        let has_new = waiting > 0 && self.outstanding() + waiting <= self.options.receive_window;
-        if self.doubt == Doubt::Second && !has_new && Some(self.segments.len()) == self.recover {
-            // RFC 5682 §2.1 step 2b: nothing new to send.
+    fn offer(&mut self, waiting: u64) {
+        let sent_new = Some(self.segments.len()) != self.recover;
+        if self.doubt.is_given_up(sent_new, self.has_new(waiting)) {
             (self.doubt, self.next_again) = (Doubt::None, self.una);
         }
+    }
+
+    fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left> {
+        let has_new = self.has_new(waiting);
         let holds_back = self.doubt == Doubt::Second;
         let repairs = !holds_back && self.recovery != Recovery::Open && self.next_again < self.lost_until;
         let at = if self.first_due {

@@ -122,7 +122,7 @@ fn a_request_to_hold_acknowledgements_back_leaves_the_reordering_timer_alone() {
     let asks = Some(Asks { step: 5, delay: 1_000_000 });
     let options = Options {
         sampling: RttSampling::EveryAck,
-        beside: Beside { asks, ecn: true, ..Beside::default() },
+        beside: Beside { ecn: true, asks, ..Beside::default() },
         ..options
     };
     assert_eq!(difference(&options, &trouble, 1_167_496_344_801_258_295, (8, 2, 1)), None);

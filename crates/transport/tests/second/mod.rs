@@ -166,7 +166,10 @@ pub trait Second {
     fn expire(&mut self, now: u64) -> Option<Told>;
     /// The law has heard of all that it was told, and has chosen a window.
     fn heard(&mut self, _window: u64) {}
-    /// What leaves now, if anything; so many bytes of the next segment, with its header, wait to be sent.
+    /// So many bytes of the next segment, with its header, wait to be sent: what this alone decides, whether or not anything may leave
+    /// now (RFC 5682 §2.1 step 2b).
+    fn offer(&mut self, waiting: u64);
+    /// What leaves now, if anything, where so many bytes are offered.
     fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left>;
     /// Whether the new segment that leaves must say that the window was reduced.
     fn take_cwr(&mut self) -> bool {

@@ -132,6 +132,11 @@ impl RackTlp {
         self.timers.restart_pto(now, &self.model, repairs, advanced);
     }
 
+    /// Whether the receiver has room for so many new bytes, if any.
+    fn has_new(&self, waiting: u64) -> bool {
+        waiting > 0 && self.model.outstanding() + waiting <= self.options.receive_window
+    }
+
     /// Karn's rule.
     fn trip(&mut self, now: u64, newly: &[usize], echo: Option<u64>) -> Option<u64> {
         let known = newly.iter().map(|&number| {
@@ -293,9 +298,16 @@ impl Second for RackTlp {
         }
     }
 
+    fn offer(&mut self, waiting: u64) {
+        let sent_new = self.model.segments.len() != self.recovery_point;
+        if self.doubt.is_given_up(sent_new, self.has_new(waiting)) {
+            self.doubt = Doubt::None;
+        }
+    }
+
     fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left> {
         let window = self.proportional.as_ref().and_then(Proportional::cwnd).unwrap_or(window);
-        let has_new = waiting > 0 && self.model.outstanding() + waiting <= self.options.receive_window;
+        let has_new = self.has_new(waiting);
         let probes = std::mem::take(&mut self.timers.tlp.due);
         let at = if self.first_due && self.model.segments[self.model.una..].iter().any(|one| one.lost) {
             self.model.unsacked().find(|at| self.model.segments[*at].lost)?
@@ -303,11 +315,6 @@ impl Second for RackTlp {
             self.model.segments.len() - usize::from(!has_new)
         } else {
             let lost = self.model.unsacked().find(|at| self.model.segments[*at].lost);
-            let holds_back = self.doubt == Doubt::Second;
-            if holds_back && !has_new && self.model.segments.len() == self.recovery_point {
-                // RFC 5682 §2.1 step 2b: nothing new to send.
-                self.doubt = Doubt::None;
-            }
             let new = has_new.then_some(self.model.segments.len());
             let at = if self.doubt == Doubt::Second { new } else { lost.or(new) }?;
             let mut pipe = self.model.pipe();

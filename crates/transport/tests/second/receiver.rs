@@ -71,7 +71,7 @@ impl Receiver {
         }
         self.newest = data.stamp;
         // "Expediting Explicit Congestion Notification (ECN) Signals".
-        let begins_to_mark = data.marked && self.asked.is_some() && !(self.echo.is_on && !data.cwr);
+        let begins_to_mark = data.marked && self.asked.is_some() && (data.cwr || !self.echo.is_on);
         self.echo.hear(data.marked, data.cwr, data.number < self.next);
         let had_hole = !self.beyond.is_empty();
         let in_order = data.number == self.next;

@@ -146,6 +146,11 @@ impl Scoreboard {
         }
     }
 
+    /// Whether the receiver has room for so many new bytes, if any.
+    fn has_new(&self, waiting: u64) -> bool {
+        waiting > 0 && self.outstanding() + waiting <= self.options.receive_window
+    }
+
     /// §4, `NextSeg` rule 4: "If `HighACK` is greater than `RescueRxt`".
     fn rescue(&self) -> Option<usize> {
         let may = self.rescue_rxt.is_some_and(|rescue| self.high_ack > rescue + 1);
@@ -370,16 +375,19 @@ impl Second for Scoreboard {
         }
     }
 
+    fn offer(&mut self, waiting: u64) {
+        let sent_new = self.segments.len() != self.recovery_point;
+        if self.doubt.is_given_up(sent_new, self.has_new(waiting)) {
+            (self.doubt, self.high_rxt) = (Doubt::None, self.high_ack);
+        }
+    }
+
     fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left> {
         let window = self.proportional.as_ref().and_then(Proportional::cwnd).unwrap_or(window);
-        let has_new = waiting > 0 && self.outstanding() + waiting <= self.options.receive_window;
+        let has_new = self.has_new(waiting);
         let (at, is_rescue) = if self.first_due {
             (self.high_ack, false)
         } else {
-            if self.doubt == Doubt::Second && !has_new && self.segments.len() == self.recovery_point {
-                // RFC 5682 §2.1 step 2b: nothing new to send.
-                (self.doubt, self.high_rxt) = (Doubt::None, self.high_ack);
-            }
             let chosen = self.next_seg(has_new);
             let at = chosen.or_else(|| self.rescue())?;
             let mut pipe = self.pipe();
