@@ -28,14 +28,20 @@ fn the_timer_backs_off_and_starts_over() {
     }
 }
 
-/// The request for a connection leaves twice, and data begins with 3 s (RFC 6298 §5.7), unless its round trip is known by a stamp.
+/// The request for a connection leaves twice, and data begins with 3 s (RFC 6298 §5.7), unless its round trip is known by a stamp. One of
+/// 5 s is not "less than 3 seconds", and stays doubled.
 #[test]
 fn data_behind_a_lost_request_begins_with_three_seconds() {
-    for (rtt_sampling, again) in [(RttSampling::EveryAck, 4100), (RttSampling::Timestamps, 1400)] {
-        let config = StreamConfig { handshake: true, rtt_sampling, ..config(Reliability::Sack) };
+    let by_stamps = RttSampling::Timestamps;
+    for (rtt_sampling, initial, again) in
+        [(RttSampling::EveryAck, 1, 4100), (by_stamps, 1, 1400), (RttSampling::EveryAck, 5, 15_100)]
+    {
+        let rto = RtoConfig { initial: Span::from_secs(initial), ..RtoConfig::default() };
+        let config = StreamConfig { handshake: true, rtt_sampling, rto, ..config(Reliability::Sack) };
         let test = transfer(config, Scripted::window(1), 1).dropping(&[(0, 1), (1, 1)]).start();
         let sent = test.run(Span::from_secs(60)).sent();
-        assert_eq!(sent, [(0, 0), (1000, 0), (1100, 1), (again, 1)], "{rtt_sampling:?}");
+        let first = initial * 1000;
+        assert_eq!(sent, [(0, 0), (first, 0), (first + 100, 1), (again, 1)], "{rtt_sampling:?} {initial} s");
     }
 }
 

@@ -176,11 +176,12 @@ impl RttEstimator {
         self.directed != Span::MAX
     }
 
-    /// A connection's request is acknowledged. Where no round trip could be measured, it was sent more than once: "the RTO MUST be
-    /// re-initialized to 3 seconds when data transmission begins" (RFC 6298 §5.7).
+    /// A connection's request is acknowledged. Where no round trip could be measured, it was sent more than once, and who uses "an RTO
+    /// less than 3 seconds", which we take for the one before the back-off, begins data with one of 3 s (RFC 6298 §5.7). A stamp that
+    /// measured the request's round trip counts more than that rule, as in Linux.
     pub(crate) fn begin_data(&mut self) {
-        if !self.has_sample() {
-            self.timeout = self.timeout.max(BEHIND_LOST_REQUEST);
+        if !self.has_sample() && self.timeout < BEHIND_LOST_REQUEST {
+            self.timeout = BEHIND_LOST_REQUEST;
             self.backoff = 1.0;
         }
     }

@@ -69,7 +69,9 @@ impl Timer {
 
     /// §5.7: "If the timer expires awaiting the ACK of a SYN segment", and nothing was measured.
     pub fn request_was_lost(&mut self) {
-        (self.base, self.backoff) = (self.base.max(3e9), 1.0);
+        if self.base < 3e9 {
+            (self.base, self.backoff) = (3e9, 1.0);
+        }
     }
 
     /// §5.1: data leaves.
