@@ -127,3 +127,18 @@ fn a_request_to_hold_acknowledgements_back_leaves_the_reordering_timer_alone() {
     };
     assert_eq!(difference(&options, &trouble, 1_167_496_344_801_258_295, (8, 2, 1)), None);
 }
+
+/// F-RTO had no new data to send when the first acknowledgement came, and nothing else might leave. The second writing gave nothing up, as
+/// long as windows were paced; then the application wrote, and the time-out counted as none. Found by chance.
+#[test]
+fn f_rto_without_new_data_gives_up_though_nothing_else_may_leave() {
+    let (options, trouble) = by_time(SpuriousDetection::FRto, PLAIN_RACK);
+    let options = Options {
+        sampling: RttSampling::EveryAck,
+        min_rto: 3e7,
+        beside: Beside { pacing: Some((1.824_102_711_381_399_5, 1000)), ..Beside::default() },
+        ..options
+    };
+    let trouble = Trouble { twice: 0.043_238_585_819_981_565, pauses: true, ..trouble };
+    assert_eq!(difference(&options, &trouble, 8_014_168_775_082_628_156, (17, 1, 1)), None);
+}
