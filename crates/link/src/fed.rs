@@ -2,19 +2,19 @@
 
 use tailback_core::{BitRate, Span};
 
-use crate::link::{Link, Mode};
+use crate::link::{Fed, Link, Mode};
 
 impl Link {
     /// Whether packets enter ahead of their time, which only [`Link::counters_without`] then allows for.
     #[inline(always)]
     pub fn is_fed(&self) -> bool {
-        self.is_fed
+        self.fed != Fed::No
     }
 
     /// From now on packets may enter ahead of their time. Only an [open](crate::Entrance::Open) link can be fed.
     pub fn begin_to_be_fed(&mut self) {
         debug_assert_eq!(self.mode, Mode::Open);
-        self.is_fed = true;
+        self.fed = Fed::Yes;
     }
 
     /// How long a packet takes behind its transmission, of a link where that never changes.
@@ -40,11 +40,13 @@ impl Link {
     /// Whether packets are also handed over at the far end ahead of their time, as nothing happens to them on the wire.
     #[inline(always)]
     pub fn hands_over(&self) -> bool {
-        self.hands_over
+        self.fed == Fed::HandsOver
     }
 
-    /// From now on packets are handed over ahead of their time, or no longer.
+    /// From now on packets are handed over ahead of their time, or no longer. Nothing changes where they do not enter so.
     pub fn set_to_hand_over(&mut self, hands_over: bool) {
-        self.hands_over = hands_over;
+        if self.is_fed() {
+            self.fed = if hands_over { Fed::HandsOver } else { Fed::Yes };
+        }
     }
 }

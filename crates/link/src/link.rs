@@ -70,6 +70,15 @@ pub(crate) enum Mode {
     Staged,
 }
 
+/// Whether a link is fed ahead of time (`fed.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    No,
+    Yes,
+    /// And what it is fed goes on to a receiver ahead of time, too.
+    HandsOver,
+}
+
 /// The rarely touched part of a link; a plain one has none before it drops its first packet.
 #[derive(Debug, Default)]
 pub(crate) struct Cold {
@@ -124,8 +133,9 @@ pub struct Link {
     pub(crate) mode: Mode,
     /// Whether packets may be lost, damaged, copied or held back on the wire.
     is_rough: bool,
-    pub(crate) is_fed: bool,
-    pub(crate) hands_over: bool,
+    pub(crate) fed: Fed,
+    /// What its driver wants to have at hand with it.
+    pub(crate) note: u8,
     pub(crate) track: Track,
     pub(crate) cold: Option<Box<Cold>>,
 }
@@ -185,8 +195,8 @@ impl Link {
             chain: Chain::default(),
             mode,
             is_rough,
-            is_fed: false,
-            hands_over: false,
+            fed: Fed::No,
+            note: 0,
             track: Track::new(spec.delay),
             cold: (is_rough || mode != Mode::Open).then(|| Box::new(cold)),
         }
@@ -201,6 +211,17 @@ impl Link {
                 driver.arm(timers.service, staged.next_event());
             }
         }
+    }
+
+    /// Keeps what the driver wants to have at hand with the link.
+    pub fn keep_note(&mut self, note: u8) {
+        self.note = note;
+    }
+
+    /// What the driver keeps with the link; 0 before it does.
+    #[inline(always)]
+    pub fn note(&self) -> u8 {
+        self.note
     }
 
     /// How packets enter.

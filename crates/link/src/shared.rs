@@ -70,6 +70,12 @@ impl Link {
         slots.push(&mut self.chain, pass.gap, packet, route)
     }
 
+    /// Fetches the slot behind which the next packet is laid.
+    #[inline(always)]
+    pub fn fetch_last(&self, slots: &Slots) {
+        slots.fetch_last(&self.chain);
+    }
+
     /// Takes the head of the wire, which has this number and arrives at `now`, and says when the next one does.
     #[inline(always)]
     pub fn take_laid(&mut self, wire: u32, now: Time, slots: &mut Slots) -> (Packet, Time) {

@@ -215,6 +215,12 @@ impl Slots {
         self.heads.get(wire as usize).map(|head| head.beside)
     }
 
+    /// Fetches the slot of a chain's last packet.
+    #[inline(always)]
+    pub(crate) fn fetch_last(&self, chain: &Chain) {
+        self.fetch(chain.last);
+    }
+
     #[inline(always)]
     fn fetch(&self, at: u32) {
         fetch_at::<1, _>(&self.laid, at as usize);

@@ -74,8 +74,8 @@ fn follow<R>(beyond: &mut [Beyond], paths: &Paths<R>, route: u32, end: u32, answ
 /// Looking ahead. What lies beyond each wire is kept beside its head.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    /// Where the routes of what leaves each wire go on, where more than the next event is looked at; otherwise nothing.
-    cursors: Vec<u32>,
+    /// Whether more than the next event is looked at.
+    is_far: bool,
 }
 
 impl Ahead {
@@ -94,15 +94,14 @@ impl Ahead {
             for (place, beyond) in (0..).zip(&beyond) {
                 paths.links.slots.keep_beside(place, [beyond.next, beyond.answers, beyond.end]);
             }
-            let is_far = paths.events.is_large();
-            Self { cursors: beyond.into_iter().filter(|_| is_far).map(|beyond| beyond.cursor).collect() }
+            Self { is_far: paths.events.is_large() }
         })
     }
 
     /// Whether more than the next event is looked at.
     #[inline(always)]
     pub(crate) fn is_far(&self) -> bool {
-        !self.cursors.is_empty()
+        self.is_far
     }
 
     /// Fetches what the next event will touch, and the annex of the packet at hand.
@@ -142,19 +141,30 @@ impl Ahead {
         fetch_from_line::<{ Flow::OF_RECEIVER }, _>(flows, (end & !AT_SENDER) as usize);
     }
 
+    /// Fetches what only the links and the packet tell that [`Ahead::look_beyond`] has fetched: where the packet goes on, and
+    /// the packets behind which it and its answer will be laid.
+    #[inline(always)]
+    pub(crate) fn look_nearer<R>(place: Place, paths: &Paths<R>) {
+        let Some([next, answers, _]) = paths.links.slots.beside(place.0) else { return };
+        if let Some(packet) = paths.links.slots.upcoming(place.0) {
+            paths.routes.fetch(packet.route.0);
+        }
+        for place in [next, answers] {
+            paths.links.fetch_last(Place(place));
+        }
+    }
+
     /// Fetches what the events to come will touch; `leaf` has just been armed.
     #[inline(always)]
-    pub(crate) fn look_far<R>(&self, leaf: u32, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
+    pub(crate) fn look_far<R>(leaf: u32, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         let soon = paths.events.soon(leaf);
         let place = soon.wrapping_sub(leaves.first_wire());
         let Some([next, answers, end]) = paths.links.slots.fetch_head(place) else { return };
-        let cursor = self.cursors.get(place as usize).copied().unwrap_or(0);
         paths.events.fetch(soon);
         for place in [place, next, answers] {
             paths.links.fetch(Place(place));
         }
         paths.events.fetch(answers.wrapping_add(leaves.first_wire()));
-        paths.routes.fetch(cursor);
         if end & AT_SENDER == 0 {
             fetch_from_line::<{ Flow::OF_RECEIVER }, _>(flows, end as usize);
         } else if end != ANY {
@@ -166,7 +176,7 @@ impl Ahead {
     #[inline(always)]
     pub(crate) fn look_close<R>(paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         let place = paths.events.first().wrapping_sub(leaves.first_wire());
-        let Some([.., end]) = paths.links.slots.beside(place) else { return };
+        let Some([_, answers, end]) = paths.links.slots.beside(place) else { return };
         if end == ANY {
             Self::look_at_packet(Place(place), paths, flows);
             return;
@@ -176,12 +186,14 @@ impl Ahead {
         }
         if let Some(packet) = paths.links.slots.upcoming(place) {
             paths.annexes.fetch(packet.annex);
+            paths.routes.fetch(packet.route.0);
         }
         if end & AT_SENDER != 0
             && let Some(flow) = flows.get((end & !AT_SENDER) as usize / Flow::LINES)
             && let AnySender::Stream(sender) = &flow.sender
         {
             sender.fetch_records();
+            paths.links.fetch_last(Place(answers));
         }
     }
 

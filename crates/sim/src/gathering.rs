@@ -66,9 +66,6 @@ fn lag(links: &Links, place: Place, wires: &[Place], fewest: usize) -> Option<Sp
     pays.then_some(lag)
 }
 
-/// What comes by a wire is not listed.
-const NO_LIST: u8 = u8::MAX;
-
 /// No packet is listed.
 const EMPTY: u64 = u64::MAX;
 
@@ -146,13 +143,11 @@ impl Listed {
 #[derive(Debug, Default)]
 pub(crate) struct Gathering {
     lists: Vec<Listed>,
-    /// By place: the list of what comes by that wire.
-    list_of: Vec<u8>,
 }
 
 impl Gathering {
     /// Finds what may be gathered, where at least so many wires lead, and lays routes anew.
-    pub(crate) fn begin(routes: &mut Routes, links: &Links, events: &EventQueue, fewest: usize) -> Self {
+    pub(crate) fn begin(routes: &mut Routes, links: &mut Links, events: &EventQueue, fewest: usize) -> Self {
         let mut gathering = Self::default();
         let Some(keys) = events.keys() else { return gathering };
         let leads = leads(routes, links);
@@ -169,20 +164,21 @@ impl Gathering {
                 wires[link as usize].clear();
             }
         }
+        let mut is_listed = vec![false; links.len()];
         for (place, wires) in (0..).map(Place).zip(wires) {
             if gathering.lists.len() < MOST_LISTS
                 && let Some(lag) = lag(links, place, &wires, fewest)
             {
-                gathering.list_of.resize(links.len(), NO_LIST);
                 let list = gathering.lists.len() as u8;
                 gathering.lists.push(Listed::new(keys, place, lag));
-                for wire in &wires {
-                    gathering.list_of[wire.0 as usize] = list;
+                for wire in wires {
+                    links.at(wire).keep_note(list);
+                    is_listed[wire.0 as usize] = true;
                 }
             }
         }
         if !gathering.lists.is_empty() {
-            routes.gather(|Place(wire)| gathering.list_of[wire as usize] != NO_LIST);
+            routes.gather(|Place(wire)| is_listed[wire as usize]);
         }
         gathering
     }
@@ -221,10 +217,10 @@ impl Gathering {
         self.lists.iter().position(|list| list.into == place)
     }
 
-    /// Lists a packet that comes by a wire; when it must be taken in at the latest.
+    /// Lists a packet that comes by a wire, whose link notes in which list; when it must be taken in at the latest.
     #[inline(always)]
-    pub(crate) fn add(&mut self, wire: Place, arrives: Time) -> Time {
-        let list = &mut self.lists[usize::from(self.list_of[wire.0 as usize])];
+    pub(crate) fn add(&mut self, list: u8, wire: Place, arrives: Time) -> Time {
+        let list = &mut self.lists[usize::from(list)];
         list.add(list.keys.of(wire, arrives));
         arrives.after(list.lag)
     }

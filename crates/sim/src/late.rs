@@ -11,6 +11,8 @@ use crate::simulator::Simulator;
 
 /// What a packet touches behind a queue is fetched so many packets ahead.
 const SOON: usize = 6;
+/// What only these tell, so many.
+const NEAR: usize = 2;
 /// What says where that is, so many.
 const LATER: usize = 18;
 
@@ -74,12 +76,15 @@ impl<R: Recorder> Simulator<R> {
             taken += 1;
             if self.ahead.is_some() {
                 let listed = self.paths.gathering.list(list);
-                let (soon, later) = (listed.soon(SOON), listed.soon(LATER));
+                let (near, soon, later) = (listed.soon(NEAR), listed.soon(SOON), listed.soon(LATER));
                 if let Some(later) = later {
                     self.paths.links.fetch_wire(later);
                 }
                 if let Some(soon) = soon {
                     Ahead::look_beyond(soon, &self.paths, &self.flows);
+                }
+                if let Some(near) = near {
+                    Ahead::look_nearer(near, &self.paths);
                 }
             }
             self.forward(packet);

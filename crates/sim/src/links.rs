@@ -105,6 +105,14 @@ impl Links {
         self.fetch(place);
     }
 
+    /// Fetches the packet that is last on a link's wire.
+    #[inline(always)]
+    pub(crate) fn fetch_last(&self, place: Place) {
+        if let Some(link) = self.by_place.get(place.0 as usize) {
+            link.fetch_last(&self.slots);
+        }
+    }
+
     /// The link of an identity.
     pub(crate) fn of(&mut self, id: LinkId) -> &mut Link {
         self.at(self.place(id))

@@ -203,7 +203,7 @@ impl NetworkBuilder {
             let neighbours = Neighbours::of(&routes, links.len(), &self.flows);
             let feeding = Feeding::begin(&mut routes, &mut links, &self.flows, &neighbours);
             timers::find(&routes, &links, &mut self.flows, &neighbours);
-            let gathering = Gathering::begin(&mut routes, &links, &events, self.gathered_from);
+            let gathering = Gathering::begin(&mut routes, &mut links, &events, self.gathered_from);
             (feeding, gathering)
         };
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);

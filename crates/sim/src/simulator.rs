@@ -277,7 +277,7 @@ impl<R: Recorder> Simulator<R> {
                 if let Some(ahead) = &self.ahead {
                     if ahead.is_far() {
                         Ahead::look_close(&self.paths, &self.leaves, &self.flows);
-                        ahead.look_far(leaf, &self.paths, &self.leaves, &self.flows);
+                        Ahead::look_far(leaf, &self.paths, &self.leaves, &self.flows);
                     } else {
                         Ahead::look_next(&packet, &self.paths, &self.leaves, &self.flows);
                     }

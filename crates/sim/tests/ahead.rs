@@ -10,8 +10,8 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
-/// With four links each, except for those who share theirs, they have 67 000 leaves: more than 2¹⁶.
-const FLOWS: usize = 11_500;
+/// With four links each, except for those who share theirs, they have 5800 leaves: more than 2¹².
+const FLOWS: usize = 1000;
 /// So many flows apart stand those who share.
 const SHARING: usize = 25;
 const UNTIL: f64 = 0.4;
@@ -27,7 +27,7 @@ fn flow(id: FlowId, scheme: &Scheme, forward: Vec<LinkId>, reverse: Vec<LinkId>)
         forward,
         reverse,
         // Few at first, and many never: a test has other things to do. The one that comes late starts at once.
-        start: Time::ZERO + Span::from_millis((id.index() % FLOWS) as u64 / 20),
+        start: Time::ZERO + Span::from_millis((id.index() % FLOWS) as u64 / 2),
         stop: None,
     }
 }

@@ -51,7 +51,7 @@ struct Walks {
 const MOST_ABOVE: u32 = 10;
 
 /// Into so many parts a tree is cut to look ahead.
-pub(super) const PARTS: usize = 16;
+pub(super) const PARTS: usize = 32;
 
 /// How many pairs of levels of a tree of `1 << bits` leaves go by fours.
 const fn pairs_of_levels(bits: u32) -> u32 {
@@ -139,9 +139,9 @@ impl WinnerTree {
         self.bits > 8
     }
 
-    /// Whether there are more than 65 536 leaves.
+    /// Whether there are more than 4096 leaves.
     pub(crate) fn is_large(&self) -> bool {
-        self.bits > 16
+        self.bits > 12
     }
 
     /// The key that is due first in the part of the tree in which `leaf` is, of [`PARTS`] parts. In the part in which a leaf

@@ -198,7 +198,8 @@ impl<R: Recorder> Paths<R> {
             return self.overflow(place, number, way, rest);
         };
         link.keep(pass, packet, route, slots);
-        self.stop = self.stop.min(self.gathering.add(place, pass.arrives));
+        let list = link.note();
+        self.stop = self.stop.min(self.gathering.add(list, place, pass.arrives));
     }
 
     /// The next packet of a list that is to be taken in, as of its time, which is the present then.
