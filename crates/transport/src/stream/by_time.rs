@@ -107,7 +107,7 @@ impl LossRecovery {
             self.doubt = Doubt::None;
         }
         if self.holds_back() {
-            self.next_retransmit = self.lost_edge;
+            self.retransmit_from(self.lost_edge);
         }
         self.restart_timer(now, config);
         let is_spread = self.state == Recovery::Fast && self.proportional().is_some();

@@ -155,7 +155,7 @@ impl LossRecovery {
             if record.is_sacked() {
                 self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
             } else if found && self.next_retransmit < self.lost_edge && record.in_network() > 0 {
-                self.next_retransmit += 1;
+                self.next_retransmit = self.behind_under_way(self.next_retransmit);
             } else {
                 break;
             }

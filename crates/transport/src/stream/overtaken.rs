@@ -15,7 +15,7 @@ use tailback_core::{Span, Time};
 use super::ring::Record;
 use super::spurious::Doubt;
 use super::under_way::{UnderWay, is_under_way};
-use super::{LossRecovery, Own};
+use super::LossRecovery;
 use crate::config::StreamConfig;
 
 /// A packet that left less than this part of a round trip later may have overtaken (RFC 9002 §6.1.2).
@@ -25,10 +25,6 @@ const OVERTAKING: u64 = 8;
 #[derive(Debug, Default)]
 pub(super) struct Overtaken {
     pub(super) under_way: UnderWay,
-}
-
-fn overtaken_of(own: &mut Option<Box<Own>>) -> Option<&mut Overtaken> {
-    own.as_deref_mut()?.ranges_mut()?.overtaken.as_mut()
 }
 
 impl LossRecovery {
@@ -73,26 +69,22 @@ impl LossRecovery {
 
     #[inline(never)]
     fn lose_overtaken(&mut self, now: Time, newest: Option<Time>, config: &StreamConfig) {
-        let Some(overtaken) = overtaken_of(&mut self.own) else { return };
-        let mut under_way = std::mem::take(&mut overtaken.under_way);
         let before = self.lost.len();
-        if let Some(newest) = newest {
-            let margin = now.since(newest) / OVERTAKING;
-            while let Some((number, sent)) = under_way.front() {
-                let waits = is_under_way(&self.ring, number, sent);
-                if waits && sent + margin >= newest {
-                    break;
-                }
-                under_way.pop_front();
-                // What is beyond was retransmitted without being believed lost (RFC 6675 `NextSeg` rules 3 and 4).
-                if waits && number < self.lost_edge {
-                    self.lose_by(number, Record::prove_lost);
-                    self.next_retransmit = self.next_retransmit.min(number);
-                }
+        let Some(newest) = newest else { return };
+        let margin = now.since(newest) / OVERTAKING;
+        while let Some((number, sent)) = self.overtaken().and_then(|overtaken| overtaken.under_way.front()) {
+            let waits = is_under_way(&self.ring, number, sent);
+            if waits && sent + margin >= newest {
+                break;
             }
-        }
-        if let Some(overtaken) = overtaken_of(&mut self.own) {
-            overtaken.under_way = under_way;
+            if let Some(under_way) = self.under_way() {
+                under_way.pop_front();
+            }
+            // What is beyond was retransmitted without being believed lost (RFC 6675 `NextSeg` rules 3 and 4).
+            if waits && number < self.lost_edge {
+                self.lose_by(number, Record::prove_lost);
+                self.go_back_to(number);
+            }
         }
         if self.lost.len() > before {
             // The repair goes on: F-RTO would hold it back.

@@ -317,7 +317,7 @@ impl LossRecovery {
 
     fn lose_by_time(&mut self, number: u64) {
         self.lose_by(number, Record::prove_lost);
-        self.next_retransmit = self.next_retransmit.min(number);
+        self.go_back_to(number);
         while self.lost_edge <= number {
             self.sacked_above -= u32::from(self.ring.get(self.lost_edge).is_sacked());
             self.lost_edge += 1;

@@ -193,7 +193,7 @@ impl LossRecovery {
                 return;
             }
         } else {
-            self.next_retransmit = first;
+            self.retransmit_from(first);
         }
         if self.rack().is_some() {
             self.force_lowest_loss();
@@ -288,7 +288,7 @@ impl LossRecovery {
         self.state = Recovery::Timeout;
         self.fresh = false;
         self.recover = end;
-        self.next_retransmit = first;
+        self.retransmit_from(first);
         let is_by_time = self.rack().is_some();
         (self.lost_edge, self.sacked_above) = if is_by_time { (lost_edge, sacked_above) } else { (end, 0) };
         self.inflation = 0;

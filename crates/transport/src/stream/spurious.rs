@@ -80,7 +80,7 @@ impl LossRecovery {
                 } else {
                     self.doubt = Doubt::SecondAck;
                     // Nothing more is retransmitted for the moment.
-                    self.next_retransmit = self.lost_edge;
+                    self.retransmit_from(self.lost_edge);
                 }
                 false
             }
@@ -116,7 +116,7 @@ impl LossRecovery {
 
     fn repair_after_all(&mut self) {
         self.doubt = Doubt::None;
-        self.next_retransmit = self.ring.first();
+        self.retransmit_from(self.ring.first());
     }
 
     /// What was thought lost, and not retransmitted since, is on its way after all. The reduction stands where the same
@@ -151,7 +151,7 @@ impl LossRecovery {
         self.state = Recovery::Open;
         self.recover = first;
         self.lost_edge = first;
-        self.next_retransmit = first;
+        self.retransmit_from(first);
         self.sacked_above = self.sacked;
         self.inflation = 0;
         self.forced = false;

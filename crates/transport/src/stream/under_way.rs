@@ -1,7 +1,8 @@
 //! Retransmissions in the order in which they left, for those who find lost ones by what left after them and arrived
 //! (`overtaken.rs`, `rack.rs`). What became of them is not looked up before their turn.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use tailback_core::Time;
 
@@ -12,6 +13,41 @@ use super::ring::Ring;
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     queue: VecDeque<(u64, Time)>,
+    places: Places,
+}
+
+/// Where retransmission goes on after it has gone back for one that was lost again: at others of these, and at last where it had
+/// come to. Between its place and the last of these nothing else waits to be retransmitted, so that nobody walks over the
+/// thousands that are under way there.
+#[derive(Debug, Default)]
+struct Places {
+    ahead: BinaryHeap<Reverse<u64>>,
+    /// The last of them.
+    last: u64,
+    /// From here on, retransmission has passed over nothing unseen.
+    from: u64,
+}
+
+impl Places {
+    fn add(&mut self, place: u64) {
+        self.last = if self.ahead.is_empty() { place } else { self.last.max(place) };
+        self.ahead.push(Reverse(place));
+    }
+
+    /// Whether a number is passed over unless it is one of them.
+    fn cover(&self, number: u64) -> bool {
+        !self.ahead.is_empty() && number < self.last
+    }
+
+    /// The first beyond a number. Those in front of it have been passed.
+    fn beyond(&mut self, number: u64) -> Option<u64> {
+        while let Some(Reverse(place)) = self.ahead.pop() {
+            if place > number {
+                return Some(place);
+            }
+        }
+        None
+    }
 }
 
 /// So many entries are never looked through.
@@ -82,6 +118,48 @@ impl UnderWay {
 }
 
 impl LossRecovery {
+    /// Retransmissions, where lost ones are found without the timer.
+    pub(super) fn under_way(&mut self) -> Option<&mut UnderWay> {
+        self.own.as_deref_mut()?.ranges_mut()?.under_way()
+    }
+
+    /// A number is lost, perhaps once more: it waits to be retransmitted, and so does all that waited.
+    pub(super) fn go_back_to(&mut self, number: u64) {
+        let next = self.next_retransmit;
+        self.next_retransmit = next.min(number);
+        // What is not known to be lost has not been passed over.
+        let reached = next.min(self.lost_edge);
+        let Some(UnderWay { places, .. }) = self.under_way() else { return };
+        if number < places.from {
+            *places = Places { from: number, ..Places::default() };
+        } else if number < reached {
+            places.add(reached);
+        } else if number > next && places.cover(number) {
+            places.add(number);
+        }
+    }
+
+    /// Retransmission goes on here, whatever waits in front.
+    pub(super) fn retransmit_from(&mut self, number: u64) {
+        self.next_retransmit = number;
+        if let Some(under_way) = self.under_way() {
+            under_way.places = Places { from: number, ..Places::default() };
+        }
+    }
+
+    /// Where retransmission goes on behind a number that is under way.
+    pub(super) fn behind_under_way(&mut self, number: u64) -> u64 {
+        let next = self.under_way().and_then(|under_way| under_way.places.beyond(number)).unwrap_or(number + 1);
+        debug_assert!(
+            (number..next.min(self.ring.end())).all(|number| {
+                let record = self.ring.get(number);
+                record.is_sacked() || (number < self.lost_edge && record.in_network() > 0)
+            }),
+            "{number} to {next}: one between waits to be retransmitted"
+        );
+        next
+    }
+
     /// A retransmission leaves, where lost ones are found without the timer.
     pub(super) fn note_retransmitted(&mut self, now: Time, number: u64) {
         let Some(ranges) = self.own.as_deref_mut().and_then(|own| own.ranges_mut()) else { return };
