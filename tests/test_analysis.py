@@ -133,6 +133,22 @@ def test_full_model_knows_the_rarest_losses(loss: float) -> None:
     assert float(analysis.pftk(loss, 0.1, 1000, rto=0.2, window_limit=10)) == pytest.approx(800_000, rel=1e-9)
 
 
+@pytest.mark.parametrize("loss", [5e-324, 1e-320, 1e-310, 1e-300])
+def test_models_of_tcp_are_numbers_down_to_the_least_loss(loss: float) -> None:
+    """All come to the square-root law, also where 1 / loss is no number; and with a window limit to a window per round trip."""
+    expected = math.exp(math.log(8e4) + 0.5 * (math.log(1.5) - math.log(loss)))
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = [
+            analysis.square_root(loss, 0.1, 1000),
+            analysis.pftk_simple(loss, 0.1, 1000, rto=0.2),
+            analysis.pftk(loss, 0.1, 1000, rto=0.2),
+            analysis.tcp_friendly_rate(loss, 0.1, 1000),
+        ]
+        limited = analysis.pftk(loss, 0.1, 1000, rto=0.2, window_limit=10)
+    assert [float(each) for each in found] == pytest.approx([expected] * 4, rel=1e-9)
+    assert float(limited) == pytest.approx(800_000, rel=1e-9)
+
+
 @pytest.mark.parametrize("bad", [0.0, 1.0, -0.1, math.nan])
 def test_tcp_models_refuse_what_is_no_loss(bad: float) -> None:
     with pytest.raises(ValueError, match="loss"):

@@ -1,7 +1,8 @@
 """Models of the throughput of a long TCP transfer under a given loss rate and round trip time.
 
 The simulator does not use these: they are what its results are held against, and what equation-based controllers
-are described by. All give bits per second for a packet size in bytes and times in seconds.
+are described by. All give bits per second for a packet size in bytes and times in seconds. Roots are taken before quotients
+with a loss: 1 / loss is no number below 6e-309, its root is one for every loss.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def square_root(loss: ArrayLike, rtt: float, packet: float, *, acked: float = 1.
     """
     p = _loss(loss)
     expect_positive(rtt=rtt, packet=packet, acked=acked)
-    return np.asarray(8.0 * packet / rtt * np.sqrt(1.5 / (acked * p)), dtype=np.float64)
+    return np.asarray(8.0 * packet / rtt * (np.sqrt(1.5 / acked) / np.sqrt(p)), dtype=np.float64)
 
 
 @checked_call
@@ -58,8 +59,9 @@ def pftk_simple(loss: ArrayLike, rtt: float, packet: float, *, rto: float, acked
     """
     p = _loss(loss)
     expect_positive(rtt=rtt, packet=packet, rto=rto, acked=acked)
-    timeouts = rto * np.minimum(1.0, 3.0 * np.sqrt(3.0 * acked * p / 8.0)) * p * (1.0 + 32.0 * p**2)
-    return np.asarray(8.0 * packet / (rtt * np.sqrt(2.0 * acked * p / 3.0) + timeouts), dtype=np.float64)
+    root = np.sqrt(p)
+    timeouts = rto * np.minimum(1.0, 3.0 * np.sqrt(3.0 * acked / 8.0) * root) * p * (1.0 + 32.0 * p**2)
+    return np.asarray(8.0 * packet / (rtt * (np.sqrt(2.0 * acked / 3.0) * root) + timeouts), dtype=np.float64)
 
 
 @checked_call
@@ -89,8 +91,8 @@ def pftk(
     expect_positive(rtt=rtt, packet=packet, rto=rto, acked=acked)
     if not window_limit > 0.0:
         raise refused("window_limit", window_limit, "more than 0 packets")
-    offset = (2.0 + b) / (3.0 * b)
-    unlimited = offset + np.sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + offset**2)
+    offset, root = (2.0 + b) / (3.0 * b), np.sqrt(p)
+    unlimited = offset + np.sqrt(8.0 * (1.0 - p) / (3.0 * b) + offset**2 * p) / root
     limited = unlimited >= window_limit
     window = np.where(limited, window_limit, unlimited)
     # Probability that a loss indication is a timeout: fewer than three duplicate acknowledgements come back. Powers of 1 - p
@@ -100,9 +102,11 @@ def pftk(
         some, beyond, any_lost = (-np.expm1(count * kept) for count in (3.0, window - 3.0, window))
         by_timeout = np.minimum(1.0, some * (1.0 + (1.0 - p) ** 3 * beyond) / any_lost)
     backoff = 1.0 + p + 2.0 * p**2 + 4.0 * p**3 + 8.0 * p**4 + 16.0 * p**5 + 32.0 * p**6
-    rounds = np.where(limited, b / 8.0 * window + (1.0 - p) / (p * window) + 2.0, b / 2.0 * unlimited + 1.0)
-    packets = (1.0 - p) / p + window + by_timeout / (1.0 - p)
-    seconds = rtt * rounds + by_timeout * rto * backoff / (1.0 - p)
+    # Packets and seconds between two losses, both times the root of p.
+    between = (1.0 - p) / root
+    rounds = np.where(limited, root * (b / 8.0 * window + 2.0) + between / window, root * (b / 2.0 * unlimited + 1.0))
+    packets = between + root * (window + by_timeout / (1.0 - p))
+    seconds = rtt * rounds + root * by_timeout * rto * backoff / (1.0 - p)
     return np.asarray(8.0 * packet * packets / seconds, dtype=np.float64)
 
 
@@ -119,5 +123,5 @@ def tcp_friendly_rate(loss: ArrayLike, rtt: float, packet: float) -> Floats:
     """
     p = _loss(loss)
     expect_positive(rtt=rtt, packet=packet)
-    per_rtt = np.sqrt(2.0 * p / 3.0) + 12.0 * np.sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p**2)
+    per_rtt = np.sqrt(p) * (np.sqrt(2.0 / 3.0) + 12.0 * np.sqrt(3.0 / 8.0) * p * (1.0 + 32.0 * p**2))
     return np.asarray(8.0 * packet / (rtt * per_rtt), dtype=np.float64)
