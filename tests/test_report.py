@@ -529,3 +529,27 @@ def test_on_a_phone_a_row_that_begins_with_a_value_has_its_name(browser: Browser
     assert browser.run(first) == '"goodput (Mbit/s)"'
     browser.open(base.sweep(buffer=["5 packets", "10 packets"], seeds=2).report(tmp_path / "swept"), width=390)
     assert browser.run(first) == "none", "a swept value says itself what the row is about"
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1200])
+def test_marks_are_told_below_colours_and_not_among_them(browser: Browser, tmp_path: Path, width: int) -> None:
+    schemes, queues = ["reno", "cubic", "vegas", "illinois"], ["drop-tail", "codel", "pie", "red"]
+    base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s").with_flows(
+        tb.flows(1, "reno")
+    )
+    runs = base.sweep(scheme=schemes, queue=queues, seeds=1, jobs=1, cache=False, progress=False)
+    browser.open(runs.report(tmp_path / "both"), width=width)
+    browser.draw_all()
+    found: list[tuple[str, float, float]] = browser.run(
+        """const plot = document.querySelector('figure[data-plot] .plot');
+        const entries = [...plot.querySelectorAll('.legendtext, .legend2text')];
+        const panel = plot.querySelector('.nsewdrag').getBoundingClientRect();
+        const boxes = entries.map((entry) => [entry.textContent, entry.getBoundingClientRect()]);
+        return [['panel', panel.top, panel.bottom], ...boxes.map(([name, box]) => [name, box.top, box.bottom])];"""
+    )
+    edges = {name: (top, bottom) for name, top, bottom in found}
+    assert list(edges) == ["panel", *schemes, *queues]
+    assert max(edges[name][1] for name in schemes) < min(edges[name][0] for name in queues)
+    assert max(edges[name][1] for name in queues) < edges["panel"][0]
+    assert edges["panel"][1] - edges["panel"][0] > 150

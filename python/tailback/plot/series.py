@@ -131,6 +131,7 @@ def legend(
         # Taken from the panels, what many names need would leave nothing of them.
         made.grow(letters(ROW) * max(0, -(-len(names) // columns) - ROWS))
         made.legend(handles, names, loc="outside upper left", ncols=columns)
+        made.parts = parts or ()
     else:
         axes[0].legend(handles, names, ncols=columns)
 

@@ -150,6 +150,8 @@ class Drawing(Figure):
 
     grown: float = 0.0
     """Inches of its height that a long legend takes."""
+    parts: Sequence[Sequence[str]] = ()
+    """The names in the legend, where those of colours and those of marks stand apart."""
 
     def grow(self, inches: float) -> None:
         """Makes room for a legend that would leave none for the panels."""

@@ -227,8 +227,10 @@ def legend_note(figure: Figure) -> str:
 
 
 def _legend(figure: Figure, data: Sequence[dict[str, Any]]) -> None:
-    """Names that the figure's legends hold are shown once, and switch all traces of that name and colour."""
+    """Names that the figure's legends hold are shown once, and switch all traces of that name and colour. Colours and marks that
+    stand apart have a legend each."""
     named = {text.get_text() for legend in _legends(figure) for text in legend.get_texts()} - {""}
+    marks = {name for part in getattr(figure, "parts", ())[1:] for name in part}
     seen: set[tuple[str, str]] = set()
     for trace in data:
         look = trace.get("line", {}).get("color") or trace.get("marker", {}).get("color") or FAINT
@@ -237,6 +239,8 @@ def _legend(figure: Figure, data: Sequence[dict[str, Any]]) -> None:
         if trace["name"] in named:
             trace["legendgroup"] = f"{trace['name']} {look}"
             seen.add(key)
+        if trace["name"] in marks:
+            trace["legend"] = "legend2"  # Below that of the colours.
         trace["name"] = marked(trace["name"])
 
 

@@ -78,6 +78,19 @@
     return { axes, height, stacked, inner };
   };
 
+  // The legend of the marks, if there is one, stands below that of the colours: how high it is shows when it is drawn. The panels
+  // get lower by what legends need, and heights are told in theirs, so that this takes a few rounds.
+  const apart = async (Plotly, target) => {
+    for (let round = 0; round < 4; round += 1) {
+      const below = target.querySelector("g.legend2");
+      if (!below) return;
+      const { legend2, _size: size } = target._fullLayout;
+      const y = legend2.y + below.getBoundingClientRect().height / size.h;
+      if (Math.abs(y - target._fullLayout.legend.y) * size.h < 1) return;
+      await Plotly.relayout(target, { "legend.y": y });
+    }
+  };
+
   const draw = async (figure) => {
     const Plotly = await plotly();
     const { ink, soft, line, card } = colours();
@@ -94,6 +107,7 @@
     plot.titled = Math.max(0, ...plot.layout.annotations.filter(isTitle).map((note) => note.text.split("<br>").length));
     for (const trace of plot.data) if (trace.name) trace.name = folded(trace.name, Math.floor((width - 70) / LETTER.legend));
     const { axes, height, stacked, inner } = placed(plot, width);
+    const legend = { ...plot.layout.legend, orientation: "h", x: 0, y: 1 + (6 + 16 * plot.titled) / inner, xanchor: "left", yanchor: "bottom", font: { size: narrow ? 11 : 12 } };
     const layout = {
       ...plot.layout,
       annotations: plot.layout.annotations.map((note) => (note.name === "backed" ? { ...note, bgcolor: card } : note)),
@@ -103,7 +117,8 @@
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif", size: narrow ? 11 : 12, color: ink },
       margin: { l: 8, r: 8, t: 14 + 16 * plot.titled, b: 8 },
-      legend: { ...plot.layout.legend, orientation: "h", x: 0, y: 1 + (6 + 16 * plot.titled) / inner, xanchor: "left", yanchor: "bottom", font: { size: narrow ? 11 : 12 } },
+      legend,
+      legend2: { ...legend },
       // A finger scrolls the page; a pointer draws a box to zoom into.
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hovermode: "closest",
@@ -135,6 +150,7 @@
       toImageButtonOptions: { format: "svg", filename: figure.dataset.plot.replaceAll("/", "-") },
     };
     await Plotly.react(target, plot.data, layout, config);
+    await apart(Plotly, target);
     figure.dataset.drawn = narrow ? "narrow" : "wide";
   };
 
