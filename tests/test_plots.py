@@ -43,10 +43,14 @@ def test_axes_of_ones_own_are_drawn_on(result: tb.Result, runs: tb.Runs) -> None
     assert (left.get_xlabel(), right.get_xlabel()) == ("buffer (packets)", "time (s)")
     assert right.get_legend() is not None
     assert not mine.legends, "what stands above all panels is the caller's"
-    with pytest.raises(tb.ArgumentError, match="expected 4 axes of matplotlib, one per panel"):
+    with pytest.raises(tb.ArgumentError, match="ax: 2 axes are not allowed; expected 4 of them, one per panel"):
         result.plot.overview(ax=[left, right])
     with pytest.raises(tb.ArgumentError, match="expected axes of matplotlib"):
         result.plot.cdf(ax="left")  # type: ignore[arg-type]  # That is the mistake.
+    with pytest.raises(
+        tb.ArgumentError, match=r"^ax: 2 axes are not allowed; expected one of them, as in ax=axes\[0\]"
+    ):
+        result.plot.queue(ax=mine.subplots(1, 2))
 
 
 def test_notebooks_show_figures(result: tb.Result) -> None:

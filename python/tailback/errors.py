@@ -90,9 +90,11 @@ def refused(argument: str, value: object, allowed: str) -> ArgumentError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like a misspelt one, if any is alike."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return found[0] if found else None
+    """The known name most like a misspelt one, if any is alike, or else the shortest of which it is a word: ``delay`` of
+    ``queueing_delay``."""
+    names = list(known)
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return found[0] if found else min((each for each in names if name in each.split("_")), key=len, default=None)
 
 
 def one_of(name: str, known: Iterable[str]) -> str:

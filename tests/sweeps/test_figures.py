@@ -92,6 +92,8 @@ def test_figures_say_what_they_cannot_draw(runs: tb.Runs) -> None:
         runs.plot.over("bufer")
     with pytest.raises(KeyError, match="no such metric"):
         runs.plot.heatmap("god")
+    with pytest.raises(KeyError, match=r"^'?delay: no such metric.*did you mean queueing_delay\?"):
+        runs.intervals("delay")
     with pytest.raises(KeyError, match="no such metric of flows or runs"):
         runs.plot.cdf("god")
     with pytest.raises(KeyError, match=r"godput: no such axis or metric; expected .*did you mean goodput"):

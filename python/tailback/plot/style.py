@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from tailback.calls import checked_call
-from tailback.errors import StorageError, refused
+from tailback.errors import ArgumentError, StorageError, refused
 from tailback.plot.held import ticks_held
 from tailback.results.files import write_file
 
@@ -200,7 +200,11 @@ def canvas(given: Axes | Sequence[Axes] | None, rows: int = 1, **layout: Any) ->
         return figure(rows, **layout)
     listed = [given] if isinstance(given, Axes) else list(np.ravel(np.asarray(given, dtype=object)))
     if len(listed) != rows or not all(isinstance(one, Axes) for one in listed):
-        raise refused("ax", given, "axes of matplotlib" if rows == 1 else f"{rows} axes of matplotlib, one per panel")
+        allowed = "axes of matplotlib" if rows == 1 else f"{rows} axes of matplotlib, one per panel"
+        if all(isinstance(one, Axes) for one in listed):
+            few = "one of them, as in ax=axes[0]" if rows == 1 else f"{rows} of them, one per panel"
+            raise ArgumentError(f"ax: {len(listed)} axes are not allowed; expected {few}")
+        raise refused("ax", given, allowed)
     return listed[0].figure, listed  # type: ignore[return-value]  # A part of a figure will do as well as a whole one.
 
 
