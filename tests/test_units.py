@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tailback as tb
-from tailback import units
+from tailback import _core, units
+from tailback.commands import fields, registry
 from tailback.commands.transfer import Common
 from tailback.errors import ArgumentError
 from tailback.lab.run import lateness
@@ -123,3 +124,21 @@ def test_bandwidth_delay_products_are_numbers_of_their_own() -> None:
     assert units.in_base_units(["0.5 BDP", "2 BDP", None]) == ([0.5, 2.0, None], "BDP")
     assert units.in_base_units(["10 packets", "2 BDP"]) is None
     assert units.in_base_units(["a lot", "2 BDP"]) is None
+
+
+def test_one_packet_is_one_wherever_it_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    small = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", buffer="1 packets", duration="1 s").with_flows(
+        tb.flows(1, "reno")
+    )
+    result = small.run(seed=1)
+    for scenario in (small, result.scenario):
+        assert 'buffer = "1 packet"' in scenario.to_toml()
+    # The text of which the hash is made stays what it was, and so does the hash.
+    assert '"buffer":"1 packets"' in _core.canonical(small.to_json())
+    assert result.hash == "ee4e4162ef9ef0eada3fcdc7d806aa40"
+    registry.show("schemes", ["fixed-rate"], as_json=True)
+    fields.show_fields("transport.pacing.burst", as_json=True)
+    assert capsys.readouterr().out.count('"default": "1 packet"') == 2
+    assert tb.flows(1, {"name": "fixed-rate", "burst": "1 packet"}) == tb.flows(
+        1, {"name": "fixed-rate", "burst": "1 packets"}
+    )

@@ -60,10 +60,13 @@ def write(folder: Path) -> None:
     """Writes all generated pages."""
     from tailback import _core
     from tailback.commands import reference
+    from tailback.units import all_shown
 
     folder.mkdir(exist_ok=True)
-    known = json.loads(_core.registry())
-    (folder / "scenario.md").write_text(reference.text(json.loads(_core.schema())), encoding="utf-8")
+    known = json.loads(_core.registry(), object_hook=all_shown)
+    (folder / "scenario.md").write_text(
+        reference.text(json.loads(_core.schema(), object_hook=all_shown)), encoding="utf-8"
+    )
     (folder / "columns.md").write_text(columns(json.loads(_core.columns())), encoding="utf-8")
     lead = "Congestion control, by the names that scenarios use. `tailback schemes NAME` prints the same about one of them."
     (folder / "schemes.md").write_text(listing(known["schemes"], "Schemes", lead), encoding="utf-8")

@@ -7,12 +7,14 @@ import math
 import re
 from collections.abc import Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from tailback.errors import ArgumentError, refused
 
 if TYPE_CHECKING:
     import polars as pl
+
+T = TypeVar("T")
 
 _FACTORS: Final = {
     "s": 1.0,
@@ -85,6 +87,16 @@ def size(count: float) -> str:
 def packets(count: int) -> str:
     """A buffer or an amount of data in packets."""
     return counted(count, "packet")
+
+
+def shown(written: T) -> T | str:
+    """A quantity as people write it: one packet is ``1 packets`` in the text whose hash a scenario has. Other values stay."""
+    return "1 packet" if written == "1 packets" else written
+
+
+def all_shown(table: dict[str, Any]) -> dict[str, Any]:
+    """The same of all values of a table, for what reads JSON of the core's."""
+    return {name: shown(value) for name, value in table.items()}
 
 
 def counted(count: float, what: str) -> str:

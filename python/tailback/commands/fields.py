@@ -12,6 +12,7 @@ import typer
 
 from tailback.commands.reference import ELSEWHERE, ELSEWHERE_NAMES, Schema, kind, tagged
 from tailback.errors import NotFoundError, nearest
+from tailback.units import all_shown
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,7 +48,7 @@ def show_fields(path: str | None, *, as_json: bool) -> None:
     """
     from tailback import _core
 
-    schema: Schema = json.loads(_core.schema())
+    schema: Schema = json.loads(_core.schema(), object_hook=all_shown)
     every = list(_walk(schema, schema["$defs"], ()))
     chosen = every if path is None else _matching(every, path)
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.errors import NotFoundError, one_of
+from tailback.units import all_shown
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,7 +21,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
     """All registered schemes, queues or sources."""
     from tailback import _core
 
-    found: list[dict[str, Any]] = json.loads(_core.registry())[kind]
+    found: list[dict[str, Any]] = json.loads(_core.registry(), object_hook=all_shown)[kind]
     return found
 
 

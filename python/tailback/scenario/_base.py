@@ -19,6 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tailback.custom.registry import PartTable
 from tailback.errors import Problem, ScenarioError, nearest
+from tailback.units import shown
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _Model
@@ -39,7 +40,7 @@ class Quantity:
     def _text(self, value: object) -> object:
         if not isinstance(value, str):
             raise PydanticCustomError("quantity", "expected {allowed}", {"allowed": self.allowed})
-        return value
+        return shown(value)
 
 
 class Kind:

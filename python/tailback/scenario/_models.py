@@ -1464,7 +1464,7 @@ class AccumulationFields(Part):
     Default 0.5: the paper gives none.
     """
 
-    gamma: DataAmount | None = "1 packets"
+    gamma: DataAmount | None = "1 packet"
     """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
     for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
     """
@@ -2456,7 +2456,7 @@ class FixedRate(Part):
     rate: BitRate = "1 Mbit/s"
     """The rate on the wire, headers included. Default 1 Mbit/s."""
 
-    burst: DataAmount = "1 packets"
+    burst: DataAmount = "1 packet"
     """How much may leave back to back after a pause: the depth of the token bucket. Default 1 packet."""
 
     tokens: Tokens = "constant"
@@ -3290,7 +3290,7 @@ class Pacing(Part):
     never used; default 1.25.
     """
 
-    burst: DataAmount = "1 packets"
+    burst: DataAmount = "1 packet"
     """How much may leave back to back after a pause. At least a packet; default 1 packet."""
 
 
