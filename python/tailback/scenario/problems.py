@@ -29,6 +29,21 @@ _FILE_LOADED = f". A {{}} of your own has its name once its file is loaded: {_BY
 """How it says so where there is none."""
 _NO_PART = "which extends neither tb.Controller nor tb.QueueDiscipline"
 _BY_CLASS = "tb.register(YourClass)"
+_OTHERS = {
+    "queue": {
+        "fifo": "drop-tail",
+        "pfifo": "drop-tail",
+        "taildrop": "drop-tail",
+        "l4s": "dualpi2",
+        "dualq": "dualpi2",
+        "drr": "deficit-round-robin",
+        "wfq": "weighted-fair-queueing",
+        "fq": "fq-codel",
+        "tbf": "token-bucket",
+    },
+    "scheme": {"l4s": "prague"},
+}
+"""What other tools and papers call queues and schemes of ours."""
 _BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of at most", "le")}
 """What pydantic calls a bound, in words, and where it tells the bound."""
 
@@ -57,11 +72,13 @@ def with_way(problem: Problem) -> Problem:
         return dataclasses.replace(
             problem, allowed=f"what it gives: {found[1]}(), with the class's settings in the brackets"
         )
-    kind = "queue" if problem.field.endswith(("queue", "queue.part")) else "scheme"
+    kind = "queue" if problem.field.endswith(("queue", "queue.part", "queue.name")) else "scheme"
     way = _BY_FILE if _is_command() else f"YourClass.{kind}() in its place, or {_BY_CLASS} beforehand"
     if allowed.endswith(_BY_FILE):
         listed = allowed.removesuffix(_FILE_LOADED.format(kind))
         allowed = allowed if _is_command() else f"{listed}. A {kind} of your own: {way}"
+        ours = _OTHERS[kind].get(problem.value.strip('"').lower())
+        allowed = f'"{ours}", as that is called here; {allowed}' if ours else allowed
     elif "registered part" in allowed:
         allowed += f"; {way} registers one"
     elif '"custom", "' in allowed:  # Some are known already.
