@@ -120,6 +120,7 @@ def test_settings_are_checked_by_the_class_that_a_scenario_has() -> None:
 
     Knob.scheme()
     older.check()
+    assert older.predicted().flows.height == 1
     older.replace(**{"flows[0].scheme.settings.more": 2}).run()
     with pytest.raises(tb.ScenarioError, match=r"Knob.__init__ takes none"):
         LINK.with_flows(tb.flows(1, {"name": "custom", "part": "knob", "settings": {"more": 1}}))
