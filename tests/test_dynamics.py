@@ -275,6 +275,7 @@ def test_what_is_not_a_number_says_why(result: tb.Result) -> None:
             r"shares from 0.4 to 0.6 .*; the nearest share of a was 0.25",
         ),
         (lambda: dynamics.convergence_time(made, "a", 5), r"a had 500,000 bytes of 150,000,000 when the run ended"),
+        (lambda: dynamics.responsiveness(made, "b", 2.0), r"responsiveness: b never halved its 3e\+06 bit/s after 2 s"),
     ]
     for call, why in calls:
         with pytest.warns(TailbackWarning, match=why) as told:
@@ -287,7 +288,7 @@ def test_what_is_not_a_number_says_why(result: tb.Result) -> None:
         assert np.isnan(dynamics.steady_after(rising, "a", 0, 4, window=0.1))
 
 
-@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -0.1, 20, 1.0, True])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -0.1, 20, 1.0, True, False])
 def test_tolerances_are_parts(result: tb.Result, wrong: float) -> None:
     made = made_up(result, {"a": [1e6] * 40, "b": [3e6] * 40})
     allowed = "is not allowed; expected a number of at least 0 and below 1"
