@@ -257,6 +257,7 @@ def test_size_and_letters_are_the_users_where_they_say_so(result: tb.Result, run
         assert label.get_fontfamily() == ["monospace"]
     assert small.axes[0].xaxis.label.get_fontsize() == 5
     assert axis.lines[0].get_linewidth() == before.lines[0].get_linewidth()
+    assert axis.lines[0].get_markersize() == before.lines[0].get_markersize()
     assert axis.xaxis.get_gridlines()[0].get_visible()
     runs.report(tmp_path / "usual")
     figure = next(page.parent.rglob("*.svg")).relative_to(page.parent)
