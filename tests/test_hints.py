@@ -188,13 +188,13 @@ def test_settings_have_names() -> None:
         _Mine.scheme(2)  # type: ignore[arg-type]  # That is the mistake.
 
 
-def test_figures_of_runs_that_all_failed_say_so() -> None:
+@pytest.mark.parametrize("name", ["over", "share", "cdf", "fairness", "heatmap", "throughput_delay"])
+def test_figures_of_runs_that_all_failed_say_so(name: str) -> None:
     base = tb.dumbbell(rate="1 Mbit/s", duration="1 s").with_flows(tb.flows(1, _Mine.scheme()))
-    runs = base.sweep(buffer=["5 packets", "9 packets"], seeds=1, cache=False, jobs=1)
-    for name in ("over", "share", "cdf", "heatmap", "throughput_delay"):
-        arguments = {"x": "buffer", "y": "buffer"} if name == "heatmap" else {}
-        with pytest.raises(tb.NotFoundError if name != "heatmap" else tb.TailbackError):
-            getattr(runs.plot, name)(**arguments)
+    axes: dict[str, Any] = {"buffer": ["5 packets", "9 packets"], "delay": ["5 ms", "9 ms"]}
+    runs = base.sweep(**axes, seeds=1, cache=False, jobs=1)
+    with pytest.raises(tb.NotFoundError, match=r"^no run succeeded; see runs\.failed$"):
+        getattr(runs.plot, name)()
 
 
 def test_a_run_without_time_series_says_why() -> None:
