@@ -74,6 +74,17 @@ def test_intervals_from_theory_cover_h_in_short_series_too(samples: int, hurst: 
 SIMULATED: dict[str, Estimator] = {"variance-time": lrd.variance_time, "R/S": lrd.rescaled_range, "DFA": lrd.dfa}
 
 
+@pytest.mark.parametrize("hurst", [0.5, 0.7])
+@pytest.mark.parametrize("name", SIMULATED)
+def test_simulated_intervals_of_short_series_are_as_wide_as_the_scatter(name: str, hurst: float) -> None:
+    series = noise(hurst, 300, 1 << 11)
+    found = [SIMULATED[name](each, interval=False).hurst for each in series]
+    nearest = series[int(np.argmin(np.abs(np.subtract(found, np.mean(found)))))]
+    # 300 estimates know their deviation within 4 %, and so do 320 simulations: three times both. Of 40 simulations, whose draws
+    # are the same for every series, DFA's was 0.73 of the scatter in 2048 samples, and R/S's too.
+    assert SIMULATED[name](nearest).half_width == pytest.approx(1.96 * np.std(found), rel=3 * np.hypot(0.04, 0.04))
+
+
 @pytest.mark.parametrize("name", SIMULATED)
 def test_long_scales_of_long_series_have_an_interval(name: str) -> None:
     """Scales from 1 s on in bins of a millisecond: the noise that gives the interval is too short for them as they are."""

@@ -39,7 +39,8 @@ def rescaled_range(
     corrected: bool = False,
     interval: bool = True,
 ) -> Estimate:
-    """H by R/S.
+    """H by R/S. Its interval says how single estimates scatter and knows nothing of the bias: of 200 series each, it contains
+    H = 0.5 in 65, 53 and 31 %, H = 0.7 in 97, 96 and 92 %, and H = 0.9 in 67, 52 and 27 %, of 1024, 2048 and 4096 samples.
 
     Args:
         series: the samples.
