@@ -200,10 +200,15 @@ impl fmt::Display for BitRate {
     }
 }
 
+/// How many packets, in words for people.
+fn packets(f: &mut fmt::Formatter<'_>, count: f64) -> fmt::Result {
+    write!(f, "{count} packet{}", if count == 1.0 { "" } else { "s" })
+}
+
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Packets(count) => write!(f, "{count} packets"),
+            Self::Packets(count) => packets(f, f64::from(*count)),
             Self::Bytes(bytes) => bytes.fmt(f),
             Self::MilliBdp(thousandths) => write!(f, "{} BDP", f64::from(*thousandths) / 1e3),
             Self::Unlimited => f.write_str("unlimited"),
@@ -214,17 +219,22 @@ impl fmt::Display for Capacity {
 impl fmt::Display for DataAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Packets(count) => write!(f, "{count} packets"),
+            Self::Packets(count) => packets(f, *count),
             Self::Bytes(bytes) => bytes.fmt(f),
         }
     }
+}
+
+/// The text of a quantity in scenarios that were read, where one packet always was "1 packets": their hashes are of this text.
+fn as_hashed(text: String) -> String {
+    if text == "1 packet" { "1 packets".to_owned() } else { text }
 }
 
 macro_rules! written {
     ($name:ident, $title:literal, $kind:literal, $expected:ident) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(&as_hashed(self.to_string()))
             }
         }
         impl<'de> Deserialize<'de> for $name {
@@ -313,6 +323,21 @@ mod tests {
         assert!(told("1e10 GB".parse::<Capacity>().unwrap_err()).contains("below 9e9 GB"));
         assert!(told("5000000000 packets".parse::<Capacity>().unwrap_err()).contains("at most 4294967295"));
         assert!(told("1e300 packets".parse::<DataAmount>().unwrap_err()).contains("fewer than 9e18"));
+    }
+
+    #[test]
+    fn one_packet_is_one_to_people_and_as_ever_in_hashes() {
+        for (text, shown, hashed) in [
+            ("1 packets", "1 packet", r#""1 packets""#),
+            ("0 packet", "0 packets", r#""0 packets""#),
+            ("21 packets", "21 packets", r#""21 packets""#),
+        ] {
+            let (buffer, amount) = (text.parse::<Capacity>().unwrap(), text.parse::<DataAmount>().unwrap());
+            assert_eq!((buffer.to_string().as_str(), amount.to_string().as_str()), (shown, shown));
+            assert_eq!(serde_json::to_string(&buffer).unwrap(), hashed);
+            assert_eq!(serde_json::to_string(&amount).unwrap(), hashed);
+        }
+        assert_eq!("1.5 packets".parse::<DataAmount>().unwrap().to_string(), "1.5 packets");
     }
 
     #[test]
