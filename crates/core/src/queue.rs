@@ -103,7 +103,8 @@ impl QueueCx<'_> {
 ///
 /// The contract: the server calls `dequeue` when it is free, at once after an `enqueue` into an idle link and at the
 /// end of every transmission; where `dequeue` returns `None` although packets wait (a shaper, a framed server), it
-/// calls again at [`QueueDiscipline::next_ready`]. `on_timer` is called at or after [`QueueDiscipline::next_timer`].
+/// calls again at [`QueueDiscipline::next_ready`]. `on_timer` is called at or after [`QueueDiscipline::next_timer`], and
+/// `on_rate` where a schedule or a governor changes the server's rate.
 pub trait QueueDiscipline {
     /// Takes a packet in, or drops it or others through `cx`.
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>);
@@ -126,6 +127,12 @@ pub trait QueueDiscipline {
     /// The time given by [`QueueDiscipline::next_timer`] has come.
     fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
         let _ = (now, cx);
+    }
+
+    /// From now on the server has this rate; `cx` has the one that it had until now, so that whoever reckons with the rate over
+    /// a time can do so for what is behind.
+    fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
+        let _ = (now, rate, cx);
     }
 
     /// What waits.

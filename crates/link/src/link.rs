@@ -394,7 +394,7 @@ impl Link {
     /// What a governed link may let go changes.
     pub fn allow<D: LinkDriver>(&mut self, allowance: &Allowance, cx: &mut LinkCx<'_, D>) {
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
-            staged.allow(allowance, &mut self.server, cx.now);
+            staged.allow(allowance, &mut self.server, cx.now, cx.annexes);
             let departed = self.after_stage(cx);
             debug_assert!(departed.is_none(), "a governed link feeds no other");
         }

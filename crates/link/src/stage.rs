@@ -140,13 +140,18 @@ impl Stage {
     }
 
     /// What the governor is allowed changes: the packet at the head asks again.
-    pub(crate) fn allow(&mut self, allowance: &Allowance, server: &mut Server, now: Time) {
+    pub(crate) fn allow(
+        &mut self,
+        allowance: &Allowance,
+        server: &mut Server,
+        now: Time,
+        annexes: &mut Annexes,
+    ) {
         let Some(Governed { governor, rng }) = self.governor.as_deref_mut() else { return };
         governor.allow(now, allowance, rng);
         // Disciplines that compute with the server's rate hear of the one in force.
         if let Some(rate) = allowance.rate.filter(|rate| *rate > BitRate::ZERO) {
-            self.capacity = (self.capacity(server, now), now);
-            server.set_rate(rate);
+            self.set_rate(rate, server, now, annexes);
         }
         if self.in_service.is_some() {
             self.service_end = now;
@@ -318,8 +323,7 @@ impl Stage {
         while let Some(change) = self.schedule.front().copied().filter(|change| change.at <= now) {
             self.schedule.pop_front();
             if let Some(rate) = change.rate {
-                self.capacity = (self.capacity(server, change.at), change.at);
-                server.set_rate(rate);
+                self.set_rate(rate, server, change.at, annexes);
             }
             self.new_delay = change.delay.or(self.new_delay);
         }
@@ -329,6 +333,13 @@ impl Stage {
         self.use_opportunities(server.rate(), now, annexes);
         self.start(server, now, annexes);
         self.plan(server.rate(), now);
+    }
+
+    /// The server has another rate from now on, and the discipline hears of it.
+    fn set_rate(&mut self, rate: BitRate, server: &mut Server, now: Time, annexes: &mut Annexes) {
+        self.with(server.rate(), annexes, |discipline, cx| discipline.on_rate(now, rate, cx));
+        self.capacity = (self.capacity(server, now), now);
+        server.set_rate(rate);
     }
 
     /// The packet in service leaves, unless a governor keeps it.

@@ -2,7 +2,7 @@
 //! see is tested in the crate `qdisc`.
 
 use tailback_core::{Annexes, BitRate, Bytes, Capacity, DataAmount, FlowId, Kind, Packet, Span, Time};
-use tailback_qdisc::{BuildCx, Config, FlowHosts, pi::PiConfig};
+use tailback_qdisc::{BuildCx, Config, FlowHosts, pi::PiConfig, rem::RemConfig};
 
 use crate::schedule::Change;
 use crate::spec::LinkSpec;
@@ -20,39 +20,46 @@ fn after_looks_at(waiting: f64) -> f64 {
     probability
 }
 
-/// What PI comes to on a link that gets twenty packets, soon stands still until two seconds are over and then sends all of them,
-/// when the next packet comes after three.
-fn found(change: impl FnOnce(&mut LinkSpec)) -> f64 {
+fn at(micros: u64) -> Time {
+    Time::ZERO + Span::from_micros(micros)
+}
+
+/// Soon stands still until two seconds are over.
+fn stands_still(spec: &mut LinkSpec) {
+    let step = |at, rate| Change { at, rate: Some(rate), delay: None };
+    spec.schedule = vec![step(at(500), BitRate::ZERO), step(at(2_000_000), RATE)];
+}
+
+/// What a discipline tells by this name on a link that gets twenty packets, sends nearly all of them after two seconds, and then gets
+/// one more.
+fn told(queue: &Config, name: &str, last: Time, change: impl FnOnce(&mut LinkSpec)) -> f64 {
     let cx = BuildCx {
         capacity: Capacity::Unlimited,
         rate: RATE,
         mean_packet: Bytes::new(1000),
         hosts: FlowHosts::default(),
     };
-    let pi = PiConfig { target: DataAmount::Packets(5.0), a: 0.002, b: 0.001, frequency: 10.0, ecn: false };
-    let mut spec = LinkSpec::new("uneven", RATE, Span::from_millis(1), Config::Pi(pi).build(&cx));
+    let mut spec = LinkSpec::new("uneven", RATE, Span::from_millis(1), queue.build(&cx));
     change(&mut spec);
     let (mut link, mut annexes) = (StandaloneLink::new(spec, 1), Annexes::new());
     for number in 0..21 {
-        let at = if number < 20 { Time::ZERO } else { Time::ZERO + Span::from_secs(3) };
+        let at = if number < 20 { Time::ZERO } else { last };
         link.offer(at, Packet::new(Kind::Data, FlowId(0), number, Bytes::new(1000)), &mut annexes);
     }
-    let mut probability = f64::NAN;
-    link.queue_state(&mut |name, value| {
-        if name == "probability" {
-            probability = value;
+    let mut found = f64::NAN;
+    link.queue_state(&mut |told, value| {
+        if told == name {
+            found = value;
         }
     });
-    probability
+    found
 }
 
 #[test]
 fn a_link_that_stood_still_is_not_taken_to_have_drained_evenly() {
-    let at = |micros| Time::ZERO + Span::from_micros(micros);
-    let stands_still = |spec: &mut LinkSpec| {
-        let step = |at, rate| Change { at, rate: Some(rate), delay: None };
-        spec.schedule = vec![step(at(500), BitRate::ZERO), step(at(2_000_000), RATE)];
-    };
+    let pi = PiConfig { target: DataAmount::Packets(5.0), a: 0.002, b: 0.001, frequency: 10.0, ecn: false };
+    let found =
+        |change: fn(&mut LinkSpec)| told(&Config::Pi(pi.clone()), "probability", at(3_000_000), change);
     let lets_go_late = |spec: &mut LinkSpec| {
         let times: Vec<String> = (2001..2021).chain([60_000]).map(|millis: u32| millis.to_string()).collect();
         spec.trace = Some(DeliveryTrace::parse(&times.join("\n"), Bytes::new(1000)).expect("a trace"));
@@ -62,4 +69,20 @@ fn a_link_that_stood_still_is_not_taken_to_have_drained_evenly() {
         let expected = after_looks_at(waiting);
         assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
     }
+}
+
+/// Nothing could be sent meanwhile, whatever can be afterwards.
+#[test]
+fn the_capacity_of_a_link_that_stood_still_was_none() {
+    let rem = RemConfig {
+        target: DataAmount::Packets(5.0),
+        alpha: 0.1,
+        gamma: 0.001,
+        period: Span::from_millis(100),
+        ..RemConfig::default()
+    };
+    let found = told(&Config::Rem(rem), "price", at(2_050_000), stands_still);
+    // Twenty looks at nineteen packets; before the first, twenty came.
+    let expected = 0.001 * (20.0 + 20.0 * 0.1 * (19.0 - 5.0));
+    assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
 }

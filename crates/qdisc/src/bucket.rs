@@ -391,6 +391,15 @@ impl QueueDiscipline for TokenBucket {
         }
     }
 
+    fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
+        for (index, shaped) in self.queues.iter_mut().enumerate() {
+            let before = self.turns.rate(index);
+            self.turns.asked(index, rate.min(self.rate));
+            let rate = self.turns.rate(index).min(shaped.rate);
+            shaped.ask(before, cx, |queue, cx| queue.on_rate(now, rate, cx));
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         let mut sum = Backlog::default();
         for shaped in &self.queues {

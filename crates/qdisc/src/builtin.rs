@@ -307,6 +307,13 @@ macro_rules! disciplines {
                 }
             }
 
+            fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
+                match self {
+                    $(Self::$name(queue) => queue.on_rate(now, rate, cx),)*
+                    Self::Custom(queue) => queue.on_rate(now, rate, cx),
+                }
+            }
+
             fn backlog(&self) -> Backlog {
                 match self {
                     $(Self::$name(queue) => queue.backlog(),)*

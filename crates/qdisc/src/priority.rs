@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Backlog, Capacity, Checker, Lane, Packet, QueueCx, QueueDiscipline, Time};
+use tailback_core::{Backlog, BitRate, Capacity, Checker, Lane, Packet, QueueCx, QueueDiscipline, Time};
 
 use crate::builtin::Discipline;
 use crate::config::Config;
@@ -221,6 +221,15 @@ impl QueueDiscipline for Priority {
             if self.lanes[number].next_timer().is_some_and(|due| due <= now) {
                 self.ask(number, cx, |lane, cx| lane.on_timer(now, cx));
             }
+        }
+    }
+
+    fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
+        for number in 0..self.lanes.len() {
+            let before = self.turns.rate(number);
+            self.turns.asked(number, rate);
+            let (lane, rate) = (&mut self.lanes[number], self.turns.rate(number));
+            at_rate(before, cx, |cx| lane.on_rate(now, rate, cx));
         }
     }
 

@@ -14,8 +14,8 @@
 //! RFC 8033 averages over as much, 2¹⁶ bytes (appendix A), but does not measure below 16 KiB of packets. A lane of 1 Mbit/s
 //! has 2 kB at the delay that PIE aims at.
 //!
-//! A queue hears of a rate when it is asked for a packet, and computes with it until it is asked again: a law that looks back at
-//! what was due since then must not find that its line was another.
+//! A queue hears of a rate when it is asked for a packet, or when the line's changes, and computes with it until then: a law that
+//! looks back at what was due since then must not find that its line was another.
 
 use tailback_core::{BitRate, Bytes, Time};
 

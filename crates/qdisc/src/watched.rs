@@ -3,9 +3,10 @@
 //! [`crate::sampled`].
 //!
 //! Nothing joins or leaves such a queue between two calls. So whatever was due since the last one saw what waits now: no timer
-//! is needed, and a look costs a comparison, also where nothing was due.
+//! is needed, and a look costs a comparison, also where nothing was due. Whatever was due before the server's rate changes is
+//! reckoned with the rate before, of which the server tells it.
 
-use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Time};
+use tailback_core::{ArrivalPolicy, Backlog, BitRate, Packet, QueueCx, QueueDiscipline, Time};
 
 use crate::fifo::Fifo;
 
@@ -56,6 +57,10 @@ impl<P: MayLook> QueueDiscipline for Watched<P> {
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
         self.look(now, cx);
         self.0.dequeue(now, cx)
+    }
+
+    fn on_rate(&mut self, now: Time, _: BitRate, cx: &mut QueueCx<'_>) {
+        self.look(now, cx);
     }
 
     fn backlog(&self) -> Backlog {

@@ -91,7 +91,8 @@ pub struct Priority {
 /// What a queue had of the line. RFC 8033 §5.2 measures how fast packets leave while enough of them wait, and averages over 2¹⁶
 /// bytes: here the measure is what the line carried meanwhile, from each packet that leaves others behind to the next.
 ///
-/// Whoever asks a queue for a packet tells it so, and until then it computes with what it was told before.
+/// Whoever asks a queue for a packet tells it so, and whoever knows that the line's rate changes; until then it computes with what it
+/// was told before.
 pub struct Had {
     told: BitRate,
     /// Bytes of its own, and of all.
@@ -210,6 +211,13 @@ impl QueueDiscipline for Priority {
             if self.lanes[number].next_timer().is_some_and(|due| due <= now) {
                 self.with(number, cx, |lane, cx| lane.on_timer(now, cx));
             }
+        }
+    }
+
+    fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
+        for number in 0..self.lanes.len() {
+            self.with(number, cx, |lane, cx| lane.on_rate(now, rate, cx));
+            self.had[number].tell(rate);
         }
     }
 

@@ -19,6 +19,7 @@ mod acks;
 mod arrivals;
 mod autorate;
 mod cake;
+mod changing;
 mod codel;
 mod dualpi2;
 mod fair;

@@ -15,20 +15,30 @@ use crate::common::wild::{capacities, wild};
 use crate::common::{self, Job, Outcome, RATE, serve_at};
 
 /// What waits, for how long the oldest packet has, and the line's rate.
-struct Sight {
+pub struct Sight {
     waiting: Backlog,
     oldest: Span,
     rate: BitRate,
 }
 
 /// A law that is told what waits whenever a period is over.
-trait Law: ArrivalPolicy {
+pub trait Law: ArrivalPolicy {
     fn look(&mut self, sight: &Sight);
+
+    /// The line had this rate until now.
+    fn knows(&mut self, _: BitRate) {}
 }
 
 impl Law for arrivals::Pie {
     fn look(&mut self, sight: &Sight) {
-        self.update(sight.waiting.bytes.as_f64() / sight.rate.bytes_per_sec());
+        self.knows(sight.rate);
+        self.update(sight.waiting.bytes.as_f64() / self.rate);
+    }
+
+    fn knows(&mut self, rate: BitRate) {
+        if rate > BitRate::ZERO {
+            self.rate = rate.bytes_per_sec();
+        }
     }
 }
 
@@ -61,7 +71,7 @@ impl Law for arrivals::Rem {
 }
 
 /// A first-in first-out queue under a law, with a timer.
-struct Timed<L> {
+pub struct Timed<L> {
     law: L,
     period: Span,
     next: Time,
@@ -95,6 +105,10 @@ impl<L: Law> QueueDiscipline for Timed<L> {
         }
     }
 
+    fn on_rate(&mut self, _: Time, _: BitRate, cx: &mut QueueCx<'_>) {
+        self.law.knows(cx.rate);
+    }
+
     fn backlog(&self) -> Backlog {
         let bytes = self.waiting.iter().map(|(_, packet)| packet.size().get()).sum();
         Backlog { packets: self.waiting.len() as u32, bytes: Bytes::new(bytes) }
@@ -102,14 +116,14 @@ impl<L: Law> QueueDiscipline for Timed<L> {
 }
 
 /// Which is compared, as a scenario writes it.
-const LAWS: [&str; 4] = [
+pub const LAWS: [&str; 4] = [
     r#"{"name":"pie","target":"2.0317 ms","period":"1.7 ms","burst":"3 ms","alpha":4.1,"beta":41.3,"ecn":true}"#,
     r#"{"name":"pi","target":"2.2817 packets","a":0.0213,"b":0.0187,"frequency":300}"#,
     r#"{"name":"rem","target":"2.2817 packets","gamma":0.053,"alpha":0.21,"phi":1.21,"period":"1.3 ms"}"#,
     // By time.
     r#"{"name":"pie","target":"2.0317 ms","period":"1.7 ms","burst":"3 ms","alpha":4.1,"beta":41.3,"ecn":true}"#,
 ];
-const BY_TIME: usize = 3;
+pub const BY_TIME: usize = 3;
 
 /// What becomes of the arrivals by the discipline as written first, which knows the line's rate or not.
 fn ours(
@@ -130,7 +144,7 @@ fn with<L: Law + Send + 'static>(law: L, period: Span) -> Discipline {
 }
 
 /// The same with a timer, behind a line of this rate.
-fn timed(which: usize, capacity: Capacity, rate: BitRate) -> Discipline {
+pub fn timed(which: usize, capacity: Capacity, rate: BitRate) -> Discipline {
     // Their own samplers never look.
     let (limit, never) = (Limit::new(capacity), Sampler::new(Span::MAX));
     let pie = arrivals::Pie {
@@ -173,7 +187,7 @@ fn timed(which: usize, capacity: Capacity, rate: BitRate) -> Discipline {
 }
 
 /// No timer counts days.
-fn without_long_pauses(jobs: Vec<Job>) -> Vec<Job> {
+pub fn without_long_pauses(jobs: Vec<Job>) -> Vec<Job> {
     let (mut before, mut left_out) = (Time::ZERO, Span::ZERO);
     let shortened = jobs.into_iter().map(|job| {
         let gap = job.at.since(before);
@@ -186,7 +200,7 @@ fn without_long_pauses(jobs: Vec<Job>) -> Vec<Job> {
 
 /// A shaper, and flow 1 in a class of half the rate, both under the law: written, and anew. Rates of a power of two of bytes per
 /// nanosecond: in real numbers, too, tokens are whole.
-fn shaper(which: usize, capacity: Capacity) -> (String, lines::Shaper) {
+pub fn shaper(which: usize, capacity: Capacity) -> (String, lines::Shaper) {
     let law = LAWS[which];
     let written = format!(
         r#"{{"name":"token-bucket","rate":"3906250 bit/s","burst":"3 kB","queue":{law},
