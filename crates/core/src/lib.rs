@@ -31,6 +31,7 @@ pub mod fetch;
 pub mod governor;
 pub mod ids;
 pub mod marks;
+pub mod or_none;
 pub mod packet;
 pub mod policy;
 pub mod queue;

@@ -230,8 +230,17 @@ fn as_hashed(text: String) -> String {
     if text == "1 packet" { "1 packets".to_owned() } else { text }
 }
 
+/// A quantity that is written with its unit.
+pub trait Written: FromStr<Err = UnitError> {
+    /// What is allowed, with an example.
+    const EXPECTED: &'static str;
+}
+
 macro_rules! written {
     ($name:ident, $title:literal, $kind:literal, $expected:ident) => {
+        impl Written for $name {
+            const EXPECTED: &'static str = $expected;
+        }
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(&as_hashed(self.to_string()))

@@ -27,10 +27,13 @@ fn offered_flow() {
 #[test]
 fn nothing_is_said_where_something_is_the_default() {
     let scheme = |gamma| format!(r#"{{"scheme":{{"name":"accumulation-p"{gamma}}},"reliable":true}}"#);
-    for (gamma, is_said) in [(r#","gamma":null"#, true), ("", false), (r#","gamma":"1 packets""#, false)] {
+    let none = r#","gamma":"none""#;
+    for (gamma, is_said) in
+        [(none, true), (r#","gamma":null"#, true), ("", false), (r#","gamma":"1 packets""#, false)]
+    {
         let made = scenario_of("film", &scheme(gamma)).expect("it makes sense");
         let said = flow_of(&made);
-        assert_eq!(said.contains(r#""gamma":null"#), is_said, "{said}");
+        assert_eq!(said.contains(r#""gamma":"none""#), is_said, "{said}");
         assert_eq!(scenario_of("film", &said).expect("it makes sense"), made, "{said}");
     }
     // What the fuzz target has found.

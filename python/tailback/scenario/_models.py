@@ -1464,9 +1464,9 @@ class AccumulationFields(Part):
     Default 0.5: the paper gives none.
     """
 
-    gamma: DataAmount | None = "1 packet"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    gamma: DataAmount | Literal["none"] = "1 packet"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued;
+    ``"none"`` for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
     """
 
     decrease: Number = 0.5

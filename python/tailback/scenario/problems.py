@@ -142,13 +142,19 @@ def from_pydantic(error: ValidationError, fields: Sequence[str] = ()) -> list[Pr
         fields: those that there are, where the model itself was made by name.
     """
     found: dict[tuple[str, str], Problem] = {}
-    for entry in error.errors(include_url=False):
+    entries = error.errors(include_url=False)
+    # Of a quantity that may be switched off.
+    words = {_path(entry["loc"]): _NAMES.findall(entry["ctx"]["expected"]) for entry in entries if _is_word(entry)}
+    for entry in entries:
         # A choice that may be a bare name or a table complains once for each; which one was meant is clear.
-        if entry["type"] == "literal_error" and not isinstance(entry["input"], str):
+        if _is_word(entry):
             continue
         if entry["type"] in {"model_type", "dict_type", "model_attributes_type"} and isinstance(entry["input"], str):
             continue
         problem = _problem(entry)
+        if entry["type"] == "quantity" and problem.field in words:
+            listed = ", or ".join([problem.allowed, *(f'"{word}"' for word in words[problem.field])])
+            problem = dataclasses.replace(problem, allowed=listed)
         if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1 and fields:
             near = nearest(problem.field, fields)
             hint = f"`{near}` (the nearest name); " if near else "a known one; "
@@ -156,6 +162,11 @@ def from_pydantic(error: ValidationError, fields: Sequence[str] = ()) -> list[Pr
             problem = Problem(problem.field, f"the unknown field `{problem.field}`", listed)
         found.setdefault((problem.field, problem.allowed), problem)
     return list(found.values()) or [Problem("scenario", "what is given", str(error))]
+
+
+def _is_word(entry: Any) -> bool:
+    """Whether a complaint is that something is none of some words, of what is no text at all."""
+    return entry["type"] == "literal_error" and not isinstance(entry["input"], str)
 
 
 _ALWAYS: Final[Mapping[str, tuple[str, str]]] = {

@@ -125,7 +125,7 @@ fn run(name: &str, law: Law, gamma: bool, fate: Fate) {
     for seed in 0..20 {
         let mut config = json!({"name": name, "estimator": "vegas", "pace": false});
         if !gamma {
-            config["gamma"] = json!(null);
+            config["gamma"] = json!("none");
         }
         let second = OverVegas {
             window: Window::new(law, 10.0, gamma.then_some(1.0)),
@@ -178,7 +178,7 @@ impl Reported {
     fn new(seed: u64, gamma: bool) -> Self {
         let mut config = json!({"name": "monaco"});
         if !gamma {
-            config["gamma"] = json!(null);
+            config["gamma"] = json!("none");
         }
         Self {
             ours: scheme(config, &params(10, None)),

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Bytes, Checker, DataAmount, Span};
+use tailback_core::{Bytes, Checker, DataAmount, Span, or_none};
 
 use super::Accumulation;
 use crate::laws::accumulation::Law;
@@ -41,8 +41,10 @@ pub struct AccumulationConfig {
     /// Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator `monaco`.
     /// Default 0.5: the paper gives none.
     pub egress_gain: f64,
-    /// γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    /// for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    /// γ: slow start, in which the window doubles every other round trip, ends when more than this is queued;
+    /// `"none"` for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    #[serde(with = "or_none")]
+    #[schemars(schema_with = "or_none::schema::<DataAmount>")]
     pub gamma: Option<DataAmount>,
     /// What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2).
     pub decrease: f64,
@@ -183,7 +185,7 @@ impl AccumulationConfig {
         let gain = self.egress_gain;
         checker.require(gain > 0.0 && gain <= 1.0, "egress_gain", gain, "a gain above 0, at most 1");
         if let Some(gamma) = self.gamma {
-            checker.require(gamma.is_sensible(), "gamma", gamma, format_args!("{allowed}, or nothing"));
+            checker.require(gamma.is_sensible(), "gamma", gamma, format_args!("{allowed}, or \"none\""));
         }
         let factor = self.decrease;
         checker.require(factor > 0.0 && factor < 1.0, "decrease", factor, "between 0 and 1, both excluded");
