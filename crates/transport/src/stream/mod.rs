@@ -10,7 +10,8 @@
 //! controller's window never carries it: `pipe = in the network by the records - inflation`.
 //!
 //! Every acknowledgement costs O(1) amortised, whatever the window: `lost_edge` and `next_retransmit` only move up
-//! within an episode, and runs of selectively acknowledged segments are skipped in one step.
+//! within an episode, and runs of selectively acknowledged segments are skipped in one step. Where a retransmission is lost again,
+//! `next_retransmit` goes back to it and then on to where it was (`under_way.rs`).
 
 mod ack;
 mod arrivals;

@@ -12,10 +12,10 @@
 
 use tailback_core::{Span, Time};
 
+use super::LossRecovery;
 use super::ring::Record;
 use super::spurious::Doubt;
 use super::under_way::{UnderWay, is_under_way};
-use super::LossRecovery;
 use crate::config::StreamConfig;
 
 /// A packet that left less than this part of a round trip later may have overtaken (RFC 9002 §6.1.2).

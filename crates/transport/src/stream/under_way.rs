@@ -149,7 +149,8 @@ impl LossRecovery {
 
     /// Where retransmission goes on behind a number that is under way.
     pub(super) fn behind_under_way(&mut self, number: u64) -> u64 {
-        let next = self.under_way().and_then(|under_way| under_way.places.beyond(number)).unwrap_or(number + 1);
+        let next =
+            self.under_way().and_then(|under_way| under_way.places.beyond(number)).unwrap_or(number + 1);
         debug_assert!(
             (number..next.min(self.ring.end())).all(|number| {
                 let record = self.ring.get(number);
