@@ -64,11 +64,11 @@ def test_copies_of_results_are_made_as_before(result: tb.Result) -> None:
         (lambda tb: tb.flows(1, _Mine.scheme), "expected what it gives: _Mine.scheme(), with the class's settings"),
         (lambda tb: tb.home(down="5 Mbit/s"), "the unknown field `down` is not allowed; expected `rate`"),
         (lambda tb: tb.home(up="5 Mbit/s"), "the unknown field `up` is not allowed; expected `upload` of tb.home"),
-        (lambda tb: tb.dumbbell(rate="1 Mbit/s", queue="fifo"), 'expected "drop-tail", as that is called here; one of'),
+        (lambda tb: tb.dumbbell(rate="1 Mbit/s", queue="dualq"), 'expected "dualpi2", as that is called here; one of'),
         (lambda tb: tb.flows(1, "l4s"), 'expected "prague", as that is called here; one of'),
         (
             lambda tb: tb.dumbbell(rate="1 Mbit/s", queue={"name": "zzz"}),
-            '"policer", "custom". A queue of your own: YourClass.queue() in its place',
+            "YourClass.queue() in its place, or tb.register",
         ),
         (lambda tb: tb.dumbbell(rate="1 Mbit/s", loss=float("nan")), '"nan" is not allowed; expected a number from 0'),
     ],

@@ -21,9 +21,6 @@ _NAMES = re.compile(r"'([^']*)'")
 _CLASS = re.compile(r"^\"?the class (\w+) itself")
 _BY_FILE = "--custom FILE.py"
 """How the core says that the command line makes a custom part known."""
-_FIELDS = "the fields here are name, part, settings"
-_CUSTOM_FIELDS = f"a known one; {_FIELDS}"
-"""How it says so of a field beside the name of a part."""
 _METHOD = re.compile(r"^\"?the method ([\w.]+) itself")
 _FILE_LOADED = f". A {{}} of your own has its name once its file is loaded: {_BY_FILE}"
 """How it says so where there is none."""
@@ -63,11 +60,6 @@ def with_way(problem: Problem) -> Problem:
             base = "QueueDiscipline" if way == "queue" else "Controller"
             return dataclasses.replace(problem, allowed=f"a class that extends tb.{base}, by its .{way}()")
         return dataclasses.replace(problem, allowed=f"{found[1]}.{way}(), with the class's settings in the brackets")
-    if allowed == _CUSTOM_FIELDS:
-        setting = problem.field.rpartition(".")[2]
-        return dataclasses.replace(
-            problem, allowed=f"`settings.{setting}`, if it is a setting of the custom part; {_FIELDS}"
-        )
     if found := _METHOD.search(problem.value):
         return dataclasses.replace(
             problem, allowed=f"what it gives: {found[1]}(), with the class's settings in the brackets"
@@ -77,12 +69,12 @@ def with_way(problem: Problem) -> Problem:
     if allowed.endswith(_BY_FILE):
         listed = allowed.removesuffix(_FILE_LOADED.format(kind))
         allowed = allowed if _is_command() else f"{listed}. A {kind} of your own: {way}"
-        ours = _OTHERS[kind].get(problem.value.strip('"').lower())
-        allowed = f'"{ours}", as that is called here; {allowed}' if ours else allowed
     elif "registered part" in allowed:
         allowed += f"; {way} registers one"
     elif '"custom", "' in allowed:  # Some are known already.
         allowed += f"; {way} adds one"
+    ours = _OTHERS[kind].get(problem.value.strip('"').lower()) if allowed.startswith("one of") else None
+    allowed = f'"{ours}", as that is called here; {allowed}' if ours else allowed
     return dataclasses.replace(problem, allowed=allowed)
 
 
