@@ -8,8 +8,11 @@ use rustix::io::Errno;
 /// Errors that mean no more than a lost datagram, or that none is there: a full buffer, a peer that does not listen yet or any
 /// more, a way that is not there for the moment, and all that somebody on the way, or anybody who makes it up, has said of an
 /// earlier datagram. Who sends gives up when nothing is acknowledged for too long; who receives, when nothing is heard.
+///
+/// That memory is missing is what Linux also says of a datagram of IPv6 while the interface beneath it comes or goes.
 pub(crate) fn is_momentary(error: &io::Error) -> bool {
-    const OTHERS: [Errno; 4] = [Errno::NOBUFS, Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN];
+    const OTHERS: [Errno; 5] =
+        [Errno::NOBUFS, Errno::NOMEM, Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN];
     let is_empty = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
     is_empty || is_news(error) || Errno::from_io_error(error).is_some_and(|errno| OTHERS.contains(&errno))
 }
@@ -87,9 +90,8 @@ mod tests {
     #[test]
     fn a_way_that_is_not_there_for_a_moment_is_a_lost_datagram() {
         let is_momentary = |errno: Errno| is_momentary(&errno.into());
-        for errno in
-            [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::NOBUFS, Errno::CONNREFUSED]
-        {
+        let gone = [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN];
+        for errno in gone.into_iter().chain([Errno::NOBUFS, Errno::NOMEM, Errno::CONNREFUSED]) {
             assert!(is_momentary(errno), "{errno}");
         }
         // What ICMP makes of a connected socket (`icmp_err_convert` in Linux' net/ipv4/icmp.c).
