@@ -255,14 +255,7 @@ pub(crate) fn describe(node: Node) -> String {
             let others = others.iter().map(|node| describe(*node));
             return others.chain([named]).collect::<Vec<_>>().join(", or ");
         }
-        let mut texts: Vec<_> = Vec::new();
-        for alternative in alternatives.iter().filter(|alternative| !alternative.is_null()) {
-            let text = describe(*alternative);
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        return texts.join(", or ");
+        return describe_all(alternatives);
     }
     if let Some(constants) = node.constants() {
         let names: Vec<_> = constants.iter().filter_map(|value| value.as_str()).collect();
@@ -275,6 +268,18 @@ pub(crate) fn describe(node: Node) -> String {
     }
     let words = node.0.types.iter().filter(|name| **name != "null").map(|name| of_type(name, node));
     words.collect::<Vec<_>>().join(", or ")
+}
+
+/// What these alternatives allow, each said once.
+pub(crate) fn describe_all(alternatives: &[Node]) -> String {
+    let mut texts: Vec<_> = Vec::new();
+    for alternative in alternatives.iter().filter(|alternative| !alternative.is_null()) {
+        let text = describe(*alternative);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.join(", or ")
 }
 
 fn is_quantity(format: &str) -> bool {

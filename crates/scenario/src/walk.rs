@@ -8,7 +8,7 @@ use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
 use crate::custom_names::{CUSTOM, Kind, setting_of};
-use crate::schema_node::{Node, Tags, describe, quoted, shown};
+use crate::schema_node::{Node, Tags, describe, describe_all, quoted, shown};
 use crate::unit_hint::{meant, percentage};
 use crate::wrong_table::{Table, belongs};
 
@@ -189,19 +189,28 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Where several alternatives have the value's type: the one with the fewest complaints.
+    /// Where several alternatives have the value's type: the one with the fewest complaints. A text that is none of them is told
+    /// all of them.
     fn best(&mut self, path: &str, value: &'a Value, alternatives: &[Node]) -> Option<Value> {
         let best = alternatives
             .iter()
             .map(|node| {
                 let mut attempt = Self { around: self.around.clone(), ..Self::default() };
-                (attempt.value(path, value, *node), attempt.errors, attempt.removed)
+                (*node, attempt.value(path, value, *node), attempt.errors, attempt.removed)
             })
-            .min_by_key(|(_, errors, _)| errors.len());
-        let (value, errors, removed) = best?;
+            .min_by_key(|(.., errors, _)| errors.len());
+        let (node, found, mut errors, removed) = best?;
+        if value.is_string() {
+            let (own, all) = (describe(node), describe_all(alternatives));
+            for error in errors.iter_mut().filter(|error| error.field == path) {
+                if let Some(hint) = error.allowed.strip_prefix(&own) {
+                    error.allowed = format!("{all}{hint}");
+                }
+            }
+        }
         self.errors.extend(errors);
         self.removed.extend(removed);
-        value
+        found
     }
 
     /// A table whose tag says which alternative it is.
