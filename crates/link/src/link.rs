@@ -135,7 +135,7 @@ pub struct Link {
     is_rough: bool,
     pub(crate) fed: Fed,
     /// What its driver wants to have at hand with it.
-    pub(crate) note: u8,
+    note: u8,
     pub(crate) track: Track,
     pub(crate) cold: Option<Box<Cold>>,
 }

@@ -200,7 +200,7 @@ impl<'a> Walker<'a> {
             })
             .min_by_key(|(.., errors, _)| errors.len());
         let (node, found, mut errors, removed) = best?;
-        if value.is_string() {
+        if value.is_string() && !errors.is_empty() {
             let (own, all) = (describe(node), describe_all(alternatives));
             for error in errors.iter_mut().filter(|error| error.field == path) {
                 if let Some(hint) = error.allowed.strip_prefix(&own) {

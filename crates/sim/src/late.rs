@@ -9,12 +9,12 @@ use crate::links::Place;
 use crate::recorder::Recorder;
 use crate::simulator::Simulator;
 
-/// What a packet touches behind a queue is fetched so many packets ahead.
-const SOON: usize = 6;
-/// What only these tell, so many.
-const NEAR: usize = 2;
-/// What says where that is, so many.
+/// What says where a packet and its link are is fetched so many packets ahead.
 const LATER: usize = 18;
+/// The packet, and what it touches behind a queue: so many.
+const SOON: usize = 6;
+/// What only the packet and the links behind the queue tell: so many.
+const NEAR: usize = 2;
 
 impl<R: Recorder> Simulator<R> {
     /// Moves a packet into a link that feeds others what leaves its queue, and what leaves on to its receiver.

@@ -1,5 +1,6 @@
 //! Retransmissions in the order in which they left, for those who find lost ones by what left after them and arrived
-//! (`overtaken.rs`, `rack.rs`). What became of them is not looked up before their turn.
+//! (`overtaken.rs`, `rack.rs`), and where retransmission goes on when it has gone back for one that was lost again. What became of
+//! them is not looked up before their turn; what leaves next is decided in `choice.rs`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
