@@ -3,6 +3,7 @@ refused alike. And what a result counts and shows first."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ import pytest
 import tailback as tb
 from tailback.papers.accumulation import network
 from tailback.scenario import Access, Aggregate, Record
+from tailback.scenario._base import plain
+from tailback.scenario.described import field_texts
 
 
 def dumbbell(**fields: Any) -> tb.Scenario:
@@ -110,3 +113,24 @@ def test_messages_count_from_warm_up_on() -> None:
     counted = made.counted_messages()
     assert counted["began"].to_list() == [began for began in made.messages["began"] if began >= 1.0]
     assert 5 < counted.height < made.messages.height
+
+
+def test_fields_are_told_to_whoever_asks() -> None:
+    told = inspect.getdoc(tb.Flow)
+    assert told is not None
+    assert told.startswith("A group of flows that are alike.\n\nFields:")
+    fields = dict(line[2:].split(": ", 1) for line in told.partition("Fields:\n\n")[2].splitlines())
+    assert fields.keys() == {field.alias or name for name, field in tb.Flow.model_fields.items()}
+    assert {"from", "to"} <= fields.keys(), "as they are typed in a file"
+    assert fields["count"].endswith(".")
+    # What is inherited is told, too, and what has no text of its own is not made up.
+    assert "Fields:" in (inspect.getdoc(tb.Scenario) or "")
+    assert field_texts(int) == {}
+
+
+def test_nothing_said_is_all_defaults() -> None:
+    assert Record() == Record.model_validate({})
+    assert plain(Record()) == {}
+    assert Record().model_fields_set == set()
+    with pytest.raises(tb.ScenarioError, match="from is missing; expected a value"):
+        Aggregate()

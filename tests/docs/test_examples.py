@@ -88,14 +88,17 @@ def test_local_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
-def lay_out(folder: Path) -> None:
-    """The examples, those of the guide for queues shorter."""
+def lay_out(folder: Path, page: Path) -> None:
+    """The examples; of the guide for queues those that the page's code names, shorter. All of them run in tests/test_queues.py."""
+    code = "\n".join(blocks(page, "python", "sh", "console"))
     folder.mkdir()
     for there in (ROOT / "examples").iterdir():
         if there.name != "rfc7928":
             (folder / there.name).symlink_to(there)
     (folder / "rfc7928").mkdir()
     for there in (ROOT / "examples" / "rfc7928").iterdir():
+        if not re.search(rf"\b{there.stem}\b", code):
+            continue
         text = there.read_text(encoding="utf-8")
         if all(float(time) < SHORT["duration"] for time in LATER.findall(text)):
             text, changed = LASTING.subn(lambda field: f'{field[1]} = "{SHORT[field[1]]} s"', text)
@@ -110,7 +113,7 @@ class Reader:
         self._page, self._folder = page, folder
         # To start costs more than most commands: it is enough that it is tried on the pages that are read first.
         self._fresh = page.name in {"README.md", "quickstart.md"}
-        lay_out(folder / "examples")
+        lay_out(folder / "examples", page)
         self._session: dict[str, Any] = {"__name__": "__example__"}
 
     def read(self) -> None:

@@ -73,9 +73,22 @@ Text: TypeAlias = Annotated[str, Kind("a text", str)]
 
 
 class _Told(_Model):
-    """The type of parts of scenarios: what is wrong with their arguments is told as everywhere."""
+    """The type of parts of scenarios: what is wrong with their arguments is told as everywhere, and their fields are told
+    when somebody asks, since to read them takes longer than most commands."""
 
     if not TYPE_CHECKING:  # Which a checker of types would take for what the classes themselves are called with.
+
+        @property
+        def __doc__(self) -> str:
+            """The text of the class, and its fields: for ``help`` and notebooks."""
+            from tailback.scenario.described import field_texts
+
+            text = inspect.cleandoc(self.__dict__.get("__doc__") or self.__name__)
+            texts = field_texts(self)
+            fields = {name: self.model_fields[name] for name in (*self.ORDER, *self.model_fields)}
+            told = [(field.alias or name, texts[name]) for name, field in fields.items() if name in texts]
+            listed = "\n".join(f"- {name}: {said}" for name, said in told)
+            return f"{text}\n\nFields:\n\n{listed}" if told else text
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Makes a part.
@@ -86,6 +99,8 @@ class _Told(_Model):
             if args:
                 first = next(iter(self.model_fields), "name")
                 raise ScenarioError([Problem("arguments", repr(args[0]), f"its name, as in {first}=…")], self.__name__)
+            if not kwargs and not any(field.is_required() for field in self.model_fields.values()):
+                return self.model_construct()  # Nothing was said, so nothing is checked: most defaults are made so.
             try:
                 return super().__call__(**kwargs)
             except ValidationError as error:
@@ -101,7 +116,7 @@ class Part(BaseModel, metaclass=_Told):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        use_attribute_docstrings=True,
+        defer_build=True,  # A command that needs one type waits for no other.
         validate_by_alias=True,
         validate_by_name=True,
         serialize_by_alias=True,
@@ -111,16 +126,6 @@ class Part(BaseModel, metaclass=_Told):
     """The field that tells this member of a choice from the others."""
     ORDER: ClassVar[tuple[str, ...]] = ()
     """The fields as they are told, where inherited ones do not come first."""
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Lets ``help`` and notebooks tell the fields."""
-        super().__pydantic_init_subclass__(**kwargs)
-        fields = {name: cls.model_fields[name] for name in (*cls.ORDER, *cls.model_fields)}
-        told = [(field.alias or name, field.description) for name, field in fields.items() if field.description]
-        if told:
-            listed = "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in told)
-            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or cls.__name__)}\n\nFields:\n\n{listed}"
 
     def __dir__(self) -> Iterable[str]:
         """What a notebook completes: fields and methods of ours, without pydantic's."""
