@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import tailback as tb
 from tailback import _core
-from tailback.scenario import fields, toml
-from tailback.scenario.fields import from_text
+from tailback.scenario import toml
+from tailback.scenario.texts import from_text
 
 ROOT = Path(__file__).parent.parent
 
@@ -186,10 +186,10 @@ def test_errors_survive_the_way_between_processes() -> None:
 
 
 def test_values_of_the_command_line() -> None:
-    assert fields.from_text("3") == 3
-    assert fields.from_text("25 packets") == "25 packets"
-    assert fields.from_text('["1 ms", "2 ms"]') == ["1 ms", "2 ms"]
-    assert fields.from_text("true") is True
+    assert from_text("3") == 3
+    assert from_text("25 packets") == "25 packets"
+    assert from_text('["1 ms", "2 ms"]') == ["1 ms", "2 ms"]
+    assert from_text("true") is True
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)

@@ -88,7 +88,7 @@ def changes_of(texts: Sequence[str]) -> dict[str, Any]:
     Raises:
         ScenarioError: for text without a field, and for a field that is named twice.
     """
-    from tailback.scenario.fields import from_text
+    from tailback.scenario.texts import from_text
 
     changes: dict[str, Any] = {}
     for text in texts:

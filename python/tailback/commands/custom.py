@@ -86,7 +86,7 @@ def scheme_of(text: str) -> Any:
         PartError: for a custom scheme that has settings without defaults; those need the table.
     """
     from tailback.custom.registry import scheme_of_name, table
-    from tailback.scenario.fields import from_text
+    from tailback.scenario.texts import from_text
 
     custom = scheme_of_name(text)
     return table(custom, {}) if custom is not None else from_text(text)

@@ -103,7 +103,7 @@ def _bound(
 
 
 def _options(texts: Sequence[str]) -> dict[str, Any]:
-    from tailback.scenario.fields import from_text
+    from tailback.scenario.texts import from_text
 
     options: dict[str, Any] = {}
     for text in texts:

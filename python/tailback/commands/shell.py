@@ -32,11 +32,11 @@ def run_shell(
     Raises:
         TailbackError: options that make no sense, or a system that does not let us.
     """
-    from tailback.results.store import expect_room
-
     median, p99 = lateness(budget)
     serving = None if server is None else _words(server)
     if record is not None:
+        from tailback.results.store import expect_room
+
         expect_room(record)
     scenario = scenario_of(link)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]

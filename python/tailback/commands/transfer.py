@@ -63,9 +63,9 @@ class Common:
         Raises:
             StorageError: where no result can be kept in the folder that was named.
         """
-        from tailback.results.store import expect_room
-
         if self.out is not None:
+            from tailback.results.store import expect_room
+
             expect_room(self.out)
 
     def seconds(self) -> float:

@@ -4,9 +4,7 @@ enough. Changing data lives here; whether the change makes sense is checked wher
 from __future__ import annotations
 
 import copy
-import json
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,22 +46,6 @@ def place_of(name: str, data: Mapping[str, Any]) -> tuple[str | int, ...]:
         ScenarioError: for a name whose first part leads nowhere.
     """
     return tuple(_steps(name, data))
-
-
-def from_text(text: str) -> Any:
-    """The value in ``field=value`` of a command line: JSON where it reads as such (``3``, ``true``, ``["a"]``), a table
-    or a list as scenario files have them (``{ from = "0 s", to = "2 s" }``), the text itself otherwise
-    (``10 Mbit/s``)."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        pass
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def _steps(name: str, data: Mapping[str, Any]) -> list[str | int]:

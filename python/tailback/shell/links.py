@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from tailback.errors import Problem, ScenarioError
-from tailback.scenario.fields import from_text
+from tailback.scenario.texts import from_text
 
 if TYPE_CHECKING:
     from tailback.scenario import Scenario

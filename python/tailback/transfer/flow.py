@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from tailback.scenario.fields import from_text
+from tailback.scenario.texts import from_text
 
 if TYPE_CHECKING:
     from tailback.scenario import Scenario
