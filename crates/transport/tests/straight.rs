@@ -9,12 +9,13 @@ use proptest::prelude::*;
 use tailback_control::schemes::Bbr3Config;
 use tailback_control::{AnyController, Reliability, SCHEMES, Scheme};
 use tailback_core::{
-    AckFrequency, BitRate, Burst, Bytes, Controller, DataAmount, Endpoint, Event, Observation, Packet, Span,
-    Time, Tokens,
+    AckFrequency, BitRate, Burst, Bytes, Choice, Controller, DataAmount, Distribution, Endpoint, Event,
+    Observation, Packet, Span, Time, Tokens,
 };
-use tailback_transport::source::AnySource;
+use tailback_transport::source::{AnySource, BulkConfig, Connection, FilesConfig, OnOffConfig, SourceConfig};
 use tailback_transport::{
-    EcnMode, PacingConfig, Receiver, ReceiverConfig, RttSampling, Sender, StreamConfig,
+    AckDetail, EcnMode, LossDetection, PacingConfig, RackConfig, Receiver, ReceiverConfig, RtoConfig,
+    RttSampling, Sender, SpuriousDetection, StreamConfig,
 };
 
 fn asks() -> impl Strategy<Value = Asks> {
@@ -68,6 +69,58 @@ fn trouble() -> impl Strategy<Value = Trouble> {
     )
 }
 
+/// Now and then so short that it expires for nothing.
+fn rto() -> impl Strategy<Value = RtoConfig> {
+    let least = prop_oneof![2 => Just(200_u64), 1 => Just(1000), 1 => Just(30)];
+    let rest =
+        (prop_oneof![2 => Just(0_u64), 1 => 1_u64..300], prop_oneof![3 => Just(0_u64), 1 => Just(100)]);
+    (least, rest).prop_map(|(min, (margin, tick))| RtoConfig {
+        min: Span::from_millis(min),
+        margin_min: Span::from_millis(margin),
+        tick: Span::from_millis(tick),
+        ..RtoConfig::default()
+    })
+}
+
+/// All at once, or with pauses: on one connection for all files, or of nothing to send.
+fn sources() -> impl Strategy<Value = SourceConfig> {
+    let size = prop_oneof![1_u64..5000, 1_u64..400_000];
+    (0_u8..4, size.prop_map(Bytes::new)).prop_map(|(kind, size)| match kind {
+        0 => SourceConfig::OnOff(OnOffConfig {
+            rate: BitRate::from_bits_per_sec(3_000_000),
+            on: Distribution::exponential(Span::from_millis(100)).into(),
+            off: Distribution::exponential(Span::from_millis(400)).into(),
+            total: Some(size),
+            ..OnOffConfig::default()
+        }),
+        1 => SourceConfig::Files(FilesConfig {
+            size: Distribution::exponential(Bytes::new(12_000)).into(),
+            pause: Distribution::exponential(Span::from_millis(300)).into(),
+            connection: Connection::Kept,
+            count: Some(size.get() / 20_000 + 1),
+            ..FilesConfig::default()
+        }),
+        _ => SourceConfig::Bulk(BulkConfig { size: Some(size) }),
+    })
+}
+
+/// A receiver that mostly acknowledges each segment by number and ranges alone.
+fn receivers() -> impl Strategy<Value = ReceiverConfig> {
+    let ack_every = prop_oneof![3 => Just(1_u32), 1 => Just(2)];
+    let dsack = prop::option::weighted(0.3, any::<bool>());
+    let trigger = prop::bool::weighted(0.1);
+    (ack_every, 0_u8..=4, dsack, trigger, prop::bool::weighted(0.1)).prop_map(
+        |(ack_every, max_sack_blocks, dsack, trigger, delivery_events)| ReceiverConfig {
+            ack_every,
+            max_sack_blocks,
+            dsack,
+            ack_detail: if trigger { AckDetail::Trigger } else { AckDetail::Off },
+            delivery_events,
+            ..ReceiverConfig::default()
+        },
+    )
+}
+
 prop_compose! {
     fn stream_config()(
         reliability in prop_oneof![
@@ -83,14 +136,26 @@ prop_compose! {
             1 => Just(RttSampling::Timestamps)
         ],
         ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0), 1 => Just(EcnMode::Ect1)],
-        flags in any::<[bool; 9]>(),
+        spurious in prop_oneof![
+            3 => Just(SpuriousDetection::Off),
+            1 => Just(SpuriousDetection::FRto),
+            1 => Just(SpuriousDetection::Eifel)
+        ],
+        flags in any::<[bool; 13]>(),
         segmentation_offload in prop::bool::weighted(0.1),
         pacing in prop_oneof![3 => Just(None), 1 => Just(Some(PacingConfig::default()))],
         jitter in prop_oneof![5 => Just(0_u64), 1 => 1_u64..2000],
         receive_window in prop::option::of(2_u64..40),
         window_limit in 4_u64..60,
-        dup_threshold in 1_u32..6,
+        (dup_threshold, is_by_time) in (1_u32..6, prop::bool::weighted(0.1)),
+        rto in rto(),
     ) -> StreamConfig {
+        let is_sack = reliability == Reliability::Sack;
+        let loss_detection = if is_by_time && is_sack {
+            LossDetection::Rack(RackConfig::default())
+        } else {
+            LossDetection::DupAcks
+        };
         StreamConfig {
             reliability,
             rtt_sampling,
@@ -102,7 +167,14 @@ prop_compose! {
             delivery: flags[5],
             lost_retransmissions: flags[6],
             stamps: flags[7],
-            proportional_rate_reduction: flags[8] && reliability == Reliability::Sack,
+            proportional_rate_reduction: flags[8] && is_sack,
+            restart_after_idle: flags[9],
+            one_recovery_per_window: flags[10],
+            careful: flags[11].then_some(flags[10]),
+            impatient: flags[12],
+            spurious,
+            loss_detection: Choice(loss_detection),
+            rto,
             segmentation_offload,
             pacing,
             send_jitter: Span::from_micros(jitter),
@@ -126,12 +198,9 @@ struct Seen {
 
 /// The other end; where it reports, at control packets and every so often.
 #[expect(clippy::option_option, reason = "no reports at all are not the same as reports without a timer")]
-fn receiver(ack_every: u32, reports: Option<Option<Span>>, config: &StreamConfig) -> Receiver {
+fn receiver(receiver: &ReceiverConfig, reports: Option<Option<Span>>, config: &StreamConfig) -> Receiver {
     let ack_requests = config.ack_requests;
-    let receiver = Receiver::new(
-        FLOW,
-        ReceiverConfig { ack_every, ack_requests, ..ReceiverConfig::default() }.matching(config),
-    );
+    let receiver = Receiver::new(FLOW, ReceiverConfig { ack_requests, ..receiver.clone() }.matching(config));
     match reports {
         Some(every) => receiver.with_policy(Box::new(Summing { every, ..Summing::default() })),
         None => receiver,
@@ -179,8 +248,8 @@ proptest! {
     fn both_ways_tell_and_send_the_same(
         config in stream_config(),
         trouble in trouble(),
-        size in prop_oneof![1_u64..5000, 1_u64..400_000],
-        ack_every in prop_oneof![3 => Just(1_u32), 1 => Just(2)],
+        source in sources(),
+        receivers in receivers(),
         habits in prop_oneof![
             1 => Just(Habits::NONE),
             2 => habits()
@@ -190,9 +259,9 @@ proptest! {
         let config = StreamConfig { ack_requests: habits.asks.is_some(), ..config };
         let sender = || {
             let noting = Noting::new(&config, habits);
-            Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(size)))
+            Sender::new(FLOW, config.clone(), noting, source.build())
         };
-        let receiver = || receiver(ack_every, reports, &config);
+        let receiver = || receiver(&receivers, reports, &config);
         let (straight, told) = run((sender(), receiver()), trouble);
         let (general, expected) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
         prop_assert_eq!(straight, general);
@@ -244,8 +313,9 @@ fn a_pace_follows_the_round_trip_time_though_the_law_directs_the_same() {
         Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(400_000)))
     };
     let trouble = Trouble { loss: 0.0, late: 0.2, twice: 0.0, mark: 0.0, ack_loss: 0.0, seed: 3 };
-    let (straight, told) = run((sender(), receiver(1, None, &config)), trouble);
-    let (general, _) = run((sender().on_general_way(), receiver(1, None, &config)), trouble);
+    let receiver = || receiver(&ReceiverConfig::default(), None, &config);
+    let (straight, told) = run((sender(), receiver()), trouble);
+    let (general, _) = run((sender().on_general_way(), receiver()), trouble);
     assert!(told.same > 20, "{} times the same", told.same);
     assert_eq!(straight, general);
 }
