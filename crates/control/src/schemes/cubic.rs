@@ -147,6 +147,14 @@ struct Epoch {
 }
 
 impl Epoch {
+    /// The application limits the sender no longer.
+    #[inline]
+    fn go_on(&mut self, now: Time) {
+        if let Some(since) = self.limited_since.take() {
+            self.began += now.since(since);
+        }
+    }
+
     /// Equation 1.
     #[inline]
     fn w_cubic(&self, c: f64, t: f64) -> f64 {
@@ -222,11 +230,11 @@ impl Cubic {
         }
     }
 
-    fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+    fn on_event(&mut self, now: Time, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         let reduced = self.rounded(self.law.reduce_from(feedback) * self.beta);
         match event {
             CongestionEvent::Loss => {
-                self.keep();
+                self.keep(now);
                 self.reduce(reduced, 2.0);
             }
             CongestionEvent::Ecn => {
@@ -236,7 +244,7 @@ impl Cubic {
             CongestionEvent::Timeout { consecutive } => {
                 // As in RFC 5681 §3.1, the threshold is held while the same segment times out again.
                 if consecutive <= 1 {
-                    self.keep();
+                    self.keep(now);
                     self.remember();
                     self.law.ssthresh = reduced.max(2.0);
                 }
@@ -271,9 +279,13 @@ impl Cubic {
         self.end_stage();
     }
 
-    /// Keeps what a reduction is about to change.
-    fn keep(&mut self) {
+    /// Keeps what a reduction is about to change. Where the application limited the sender until now, this time has passed; what
+    /// comes after the reduction counts, if the stage is taken up again.
+    fn keep(&mut self, now: Time) {
         self.law.remember();
+        if let Some(epoch) = &mut self.epoch {
+            epoch.go_on(now);
+        }
         self.before = Some(Before {
             w_max: self.w_max,
             prior: self.prior,
@@ -328,9 +340,7 @@ impl Cubic {
             self.epoch = Some(self.new_epoch(now));
         }
         let Some(epoch) = &mut self.epoch else { return };
-        if let Some(since) = epoch.limited_since.take() {
-            epoch.began += now.since(since);
-        }
+        epoch.go_on(now);
         if self.whole.is_some() {
             return self.grow_by_whole(now, advanced, gain);
         }
@@ -423,7 +433,7 @@ impl Controller for Cubic {
             }
         }
         if let Some(event) = feedback.event {
-            return self.on_event(event, feedback, cx);
+            return self.on_event(now, event, feedback, cx);
         }
         let repairing = feedback.recovery == Recovery::Fast;
         if feedback.advanced == Bytes::ZERO || repairing || echo_forbids_growth(feedback) {

@@ -1,5 +1,7 @@
 //! CUBIC (RFC 9438) with `HyStart++` (RFC 9406), written a second time.
 
+use std::ops::Range;
+
 use serde_json::json;
 use tailback_core::{
     Bytes, CongestionEvent, Controller, Cx, Feedback, Recovery, RttSample, Sent, Span, Stream, Time,
@@ -128,6 +130,13 @@ impl Cubic {
         (self.epoch, self.w_est, self.flat) = (Some(now), cwnd, false);
     }
 
+    /// The application has held the window back until now, if it did.
+    fn take_up(&mut self, now: f64) {
+        if let (Some(epoch), Some(dry)) = (&mut self.epoch, self.dry.take()) {
+            *epoch += now - dry;
+        }
+    }
+
     fn avoid(&mut self, now: f64, acked: f64) {
         if self.epoch.is_none() {
             self.begin(now);
@@ -144,7 +153,8 @@ impl Cubic {
         }
     }
 
-    fn reduce(&mut self, event: CongestionEvent, flight: f64) {
+    fn reduce(&mut self, now: f64, event: CongestionEvent, flight: f64) {
+        self.take_up(now);
         let cwnd = self.reno.cwnd;
         if let CongestionEvent::Loss | CongestionEvent::Timeout { consecutive: 1 } = event {
             self.undo = Some(Box::new(Undo {
@@ -182,12 +192,12 @@ impl Second for Cubic {
         match f.event {
             Some(event @ (CongestionEvent::Loss | CongestionEvent::Ecn)) => {
                 self.first = false;
-                self.reduce(event, self.reno.flight(f));
+                self.reduce(now, event, self.reno.flight(f));
             }
             Some(event @ CongestionEvent::Timeout { consecutive }) => {
                 self.first = false;
                 if consecutive == 1 {
-                    self.reduce(event, self.reno.flight(f));
+                    self.reduce(now, event, self.reno.flight(f));
                 } else {
                     self.reno.answer(event, 0.0);
                 }
@@ -198,6 +208,7 @@ impl Second for Cubic {
                     (self.reno.cwnd, self.reno.ssthresh) = (undo.cwnd, undo.ssthresh);
                     (self.prior, self.w_max, self.k) = (undo.prior, undo.w_max, undo.k);
                     (self.epoch, self.w_est, self.flat) = (undo.epoch, undo.w_est, undo.flat);
+                    self.dry = None;
                 }
             }
             Some(event @ CongestionEvent::Idle) => {
@@ -224,10 +235,8 @@ impl Second for Cubic {
                 *epoch += now - dry;
             }
             self.dry = Some(now);
-        } else if f.advanced.get() > 0
-            && let (Some(epoch), Some(dry)) = (&mut self.epoch, self.dry.take())
-        {
-            *epoch += now - dry;
+        } else if f.advanced.get() > 0 {
+            self.take_up(now);
         }
         if Reno::opens(f) {
             if self.reno.cwnd < self.reno.ssthresh {
@@ -272,7 +281,11 @@ fn cubic_that_left_slow_start_without_a_loss() {
 }
 
 fn run(fate: Fate, hystart: bool, convergence: bool, seeds: u64) {
-    for seed in 0..seeds {
+    run_over(fate, hystart, convergence, 0..seeds);
+}
+
+fn run_over(fate: Fate, hystart: bool, convergence: bool, seeds: Range<u64>) {
+    for seed in seeds {
         let config = json!({"name": "cubic", "hystart": hystart, "counting": "bytes", "fast_convergence": convergence});
         let ours = scheme(config, &params(10, None));
         Wire::new(ours, Cubic::new(hystart, convergence, f64::INFINITY), fate, seed).run(6000);
@@ -313,6 +326,13 @@ fn cubic_with_hystart() {
 #[test]
 fn cubic_all() {
     run(Fate { loss: 0.002, stretch: 4, ..Fate::ROUGH }, true, true, 20);
+}
+
+/// A time-out that was none while the application limited the sender, which it did not any more when that was found: what had
+/// passed since the time-out belongs to the stage that is taken up again (RFC 9438 §4.9.2).
+#[test]
+fn cubic_that_was_limited_before_a_spurious_timeout() {
+    run_over(Fate { loss: 0.002, stretch: 4, ..Fate::ROUGH }, true, true, 4000..4020);
 }
 
 /// Tables 1 and 2 of RFC 9438 §5.1 and §5.2, from its equation 5: where a loss comes whenever the window is back at `W_max`,
