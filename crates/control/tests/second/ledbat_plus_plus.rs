@@ -130,11 +130,12 @@ impl Second for LedbatPlusPlus {
             return;
         }
         match self.slowdown {
-            Slowdown::Due(due) if now >= due && !self.climbs => {
+            // Nanoseconds are sums of ours, and floats here.
+            Slowdown::Due(due) if now >= due - 1e-10 && !self.climbs => {
                 self.slowdown = Slowdown::Held { until: now + 2.0 * self.srtt, began: now };
                 self.reno.enter(self.reno.cwnd.min(2.0), self.reno.cwnd);
             }
-            Slowdown::Held { until, began } if now >= until => {
+            Slowdown::Held { until, began } if now >= until - 1e-10 => {
                 self.slowdown = Slowdown::Climbing { began };
                 self.climbs = true;
             }

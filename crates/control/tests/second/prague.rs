@@ -1,6 +1,8 @@
 //! TCP Prague, written a second time from the Linux module 0.7 and draft-briscoe-iccrg-prague-congestion-control-04: its real
 //! window, without the mode that counts in rates.
 
+use std::ops::Range;
+
 use serde_json::json;
 use tailback_core::{CongestionEvent, Feedback, Recovery, Sent};
 
@@ -74,6 +76,9 @@ impl Prague {
             }
             _ => self.reno.answer(event, flight / 2.0),
         }
+        if had < 1.0 && matches!(event, CongestionEvent::Loss | CongestionEvent::Timeout { .. }) {
+            self.reno.before = None;
+        }
         self.alone |= matches!(event, CongestionEvent::Timeout { .. });
     }
 }
@@ -139,7 +144,11 @@ impl Second for Prague {
 }
 
 fn run(fate: Fate) {
-    for seed in 0..10 {
+    run_over(fate, 0..10);
+}
+
+fn run_over(fate: Fate, seeds: Range<u64>) {
+    for seed in seeds {
         let ours = scheme(json!({"name": "prague"}), &params(10, None));
         Wire::new(ours, Prague::new(), Fate { echo_event: false, ..fate }, seed).run(6000);
     }
@@ -161,5 +170,7 @@ fn prague_with_losses() {
 #[test]
 fn prague_where_most_is_marked() {
     run(Fate { mark: 0.9, base: 2.0, queue: 1.0, ..Fate::CALM });
-    run(Fate { mark: 0.8, base: 5.0, queue: 5.0, stretch: 3, loss: 0.05, ..Fate::ROUGH });
+    let fate = Fate { mark: 0.8, base: 5.0, queue: 5.0, stretch: 3, loss: 0.05, ..Fate::ROUGH };
+    run(fate);
+    run_over(fate, 4000..4010);
 }
