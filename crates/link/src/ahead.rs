@@ -5,17 +5,24 @@
 //! that end needs no event: it is found out when the next packet comes, or somebody looks, or the next packet that left could
 //! reach the far end. All other staged links go by `stage.rs` alone; packets, times and counts are the same.
 
-use tailback_core::{Annexes, BitRate, Packet, QueueDiscipline, Span, Time};
+use tailback_core::{Annexes, BitRate, Packet, Span, Time};
+use tailback_qdisc::{Discipline, HearsLate};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
 use crate::server::Server;
 use crate::stage::{Passed, Stage};
 
+/// The discipline of a link in its own type, which never changes.
+#[inline(always)]
+fn of<Q: HearsLate>(discipline: &mut Discipline) -> &mut Q {
+    Q::of(discipline).expect("who asks has looked which it is")
+}
+
 impl Stage {
     /// A packet is offered. Gives the end of its transmission where it passes: then nothing but the wire need know of it.
     #[inline(always)]
-    pub(crate) fn offer_ahead(
+    pub(crate) fn offer_ahead<Q: HearsLate>(
         &mut self,
         packet: Packet,
         server: &mut Server,
@@ -24,13 +31,13 @@ impl Stage {
     ) -> Option<Time> {
         let rate = server.rate();
         self.integrate_over(now, self.waiting);
-        self.run_dry(rate, now, annexes);
+        self.run_dry::<Q>(rate, now, annexes);
         let is_free = self.in_service.is_none() && self.waiting == 0 && rate > BitRate::ZERO;
-        if is_free && self.discipline.lets_pass(now, rate) {
+        if is_free && of::<Q>(&mut self.discipline).lets_pass(now, rate) {
             return Some(self.pass(packet, server, now));
         }
-        self.tell_passed(rate, annexes);
-        self.with(rate, annexes, |discipline, cx| discipline.enqueue(now, packet, cx));
+        self.tell_passed::<Q>(rate, annexes);
+        self.with(rate, annexes, |queue, cx| of::<Q>(queue).enqueue(now, packet, cx));
         None
     }
 
@@ -46,10 +53,10 @@ impl Stage {
     /// Begins the next transmission if the server is free; its end. What [`Stage::start`] does, less what does not concern a
     /// server that works ahead: it has neither trace nor governor, and its discipline asks nothing of its surroundings.
     #[inline(always)]
-    pub(crate) fn start_ahead(&mut self, server: &mut Server, now: Time) -> Option<Time> {
+    pub(crate) fn start_ahead<Q: HearsLate>(&mut self, server: &mut Server, now: Time) -> Option<Time> {
         let mut begun = None;
         if self.in_service.is_none() && server.rate() > BitRate::ZERO {
-            self.in_service = self.discipline.take_next(now);
+            self.in_service = of::<Q>(&mut self.discipline).take_next(now);
             if let Some(packet) = &self.in_service {
                 self.idle_since = Time::NEVER;
                 self.service_end = server.transmit(now, packet.size());
@@ -59,7 +66,7 @@ impl Stage {
                 self.idle_since = now;
             }
         }
-        self.waiting = self.discipline.waiting();
+        self.waiting = of::<Q>(&mut self.discipline).waiting();
         begun
     }
 
@@ -78,19 +85,25 @@ impl Stage {
 
     /// Tells the discipline of the packet that passed it by: it joined when it came, and left at once.
     #[inline(always)]
-    fn tell_passed(&mut self, rate: BitRate, annexes: &mut Annexes) {
+    fn tell_passed<Q: HearsLate>(&mut self, rate: BitRate, annexes: &mut Annexes) {
         if let Some(passed) = self.passed.take() {
-            self.tell_of(passed, rate, annexes);
+            self.tell_of::<Q>(passed, rate, annexes);
         }
     }
 
     #[inline(never)]
-    fn tell_of(&mut self, Passed { at, idle_since }: Passed, rate: BitRate, annexes: &mut Annexes) {
+    fn tell_of<Q: HearsLate>(
+        &mut self,
+        Passed { at, idle_since }: Passed,
+        rate: BitRate,
+        annexes: &mut Annexes,
+    ) {
         let Some(packet) = self.in_service else { return };
         let since = std::mem::replace(&mut self.idle_since, idle_since);
-        let same = self.with(rate, annexes, |discipline, cx| {
-            discipline.enqueue(at, packet, cx);
-            discipline.dequeue(at, cx)
+        let same = self.with(rate, annexes, |queue, cx| {
+            let queue = of::<Q>(queue);
+            queue.enqueue(at, packet, cx);
+            queue.dequeue(at, cx)
         });
         debug_assert_eq!(same, self.in_service, "it was alone");
         self.idle_since = since;
@@ -99,26 +112,26 @@ impl Stage {
     /// What was not worth an event: that by `until` a transmission has ended behind which nothing waited. The discipline is
     /// asked for a packet that it does not have, as at that end.
     #[inline(always)]
-    fn run_dry(&mut self, rate: BitRate, until: Time, annexes: &mut Annexes) {
+    fn run_dry<Q: HearsLate>(&mut self, rate: BitRate, until: Time, annexes: &mut Annexes) {
         if self.service_end > until || self.waiting > 0 {
             return;
         }
         let end = self.service_end;
         if let (Some(passed), Some(packet)) = (self.passed, self.in_service)
-            && self.discipline.has_forgotten(passed.at, until, packet.size(), rate)
+            && of::<Q>(&mut self.discipline).has_forgotten(passed.at, until, packet.size(), rate)
         {
             self.passed = None;
         } else {
-            self.tell_dry(rate, end, annexes);
+            self.tell_dry::<Q>(rate, end, annexes);
         }
         (self.in_service, self.service_end) = (None, Time::NEVER);
         self.idle_since = end;
     }
 
     #[inline(never)]
-    fn tell_dry(&mut self, rate: BitRate, end: Time, annexes: &mut Annexes) {
-        self.tell_passed(rate, annexes);
-        let none = self.with(rate, annexes, |discipline, cx| discipline.dequeue(end, cx));
+    fn tell_dry<Q: HearsLate>(&mut self, rate: BitRate, end: Time, annexes: &mut Annexes) {
+        self.tell_passed::<Q>(rate, annexes);
+        let none = self.with(rate, annexes, |queue, cx| of::<Q>(queue).dequeue(end, cx));
         debug_assert!(none.is_none(), "nothing waits");
     }
 
@@ -127,6 +140,12 @@ impl Stage {
     #[inline]
     pub(crate) fn next_alarm(&self) -> Time {
         if self.waiting > 0 { self.service_end.after(self.lag) } else { Time::NEVER }
+    }
+
+    /// The same where arrivals may have been put off.
+    fn must_look_at(&self) -> Time {
+        let put_off = self.put_off.first().map_or(Time::NEVER, |first| first.at.after(self.lag));
+        put_off.min(self.next_alarm())
     }
 }
 
@@ -146,7 +165,7 @@ impl Link {
         cx: &mut LinkCx<'_, D>,
     ) -> Option<(Packet, Time)> {
         let staged = self.cold.as_mut()?.staged.as_mut()?;
-        match staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes) {
+        match staged.offer_ahead::<Discipline>(packet, &mut self.server, cx.now, cx.annexes) {
             Some(ends) => self.begin(packet, ends, cx),
             None => self.go_on_ahead(cx),
         }
@@ -186,7 +205,7 @@ impl Link {
     fn go_on_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
         let cold = self.cold.as_deref_mut()?;
         let staged = cold.staged.as_deref_mut()?;
-        let begun = staged.start_ahead(&mut self.server, cx.now);
+        let begun = staged.start_ahead::<Discipline>(&mut self.server, cx.now);
         let begun = staged.in_service.zip(begun);
         let (next, before) = (staged.next_alarm(), staged.armed);
         if next < before {
@@ -232,11 +251,18 @@ impl Link {
         staged.is_some_and(|staged| !staged.lag.is_zero())
     }
 
-    /// Sets the service timer anew when it was due, and [`Link::work_off`] has given all that it could.
+    /// Whether [`Link::work_off`] must be called by `now`, at which the service timer is due. Often it was called after the timer
+    /// was set, as somebody looked, and what is left can wait: a timer that comes too early is set anew, and nothing else.
+    pub fn is_due(&self, now: Time) -> bool {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_some_and(|staged| staged.must_look_at() <= now)
+    }
+
+    /// Sets the service timer anew when it was due, and [`Link::work_off`] has given all that it had to.
     pub fn lag_on<D: LinkDriver>(&mut self, driver: &mut D) {
         let Some(cold) = self.cold.as_deref_mut() else { return };
         let Some(staged) = cold.staged.as_deref_mut() else { return };
-        staged.armed = staged.next_alarm();
+        staged.armed = staged.must_look_at();
         driver.arm(cold.timers.service, staged.armed);
     }
 
@@ -246,8 +272,8 @@ impl Link {
         if let Some(staged) = staged.filter(|staged| staged.ahead) {
             // Nothing waits that could carry any.
             let (rate, mut none) = (self.server.rate(), Annexes::new());
-            staged.tell_passed(rate, &mut none);
-            staged.run_dry(rate, until, &mut none);
+            staged.tell_passed::<Discipline>(rate, &mut none);
+            staged.run_dry::<Discipline>(rate, until, &mut none);
         }
     }
 }

@@ -11,6 +11,12 @@ impl Link {
         self.fed != Fed::No
     }
 
+    /// Whether they do, and whether they are handed over so, too.
+    #[inline(always)]
+    pub fn fed(&self) -> Fed {
+        self.fed
+    }
+
     /// From now on packets may enter ahead of their time. Only an [open](crate::Entrance::Open) link can be fed.
     pub fn begin_to_be_fed(&mut self) {
         debug_assert_eq!(self.mode, Mode::Open);

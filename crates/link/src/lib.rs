@@ -44,7 +44,7 @@ pub use counters::{Count, LinkCounters};
 pub use driver::{LinkCx, LinkDriver, LinkTimers};
 pub use feed::Coming;
 pub use impairment::{Chance, Coalescing, Impairments, LossModel, PacketClass, Reordering};
-pub use link::{Entrance, Link, Offer};
+pub use link::{Entrance, Fed, Link, Offer};
 pub use put_off::{Begun, PutOff};
 pub use schedule::Change;
 pub use shared::{Laid, Pass};

@@ -72,8 +72,10 @@ pub(crate) enum Mode {
 
 /// Whether a link is fed ahead of time (`fed.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
+pub enum Fed {
+    /// Packets enter when they arrive.
     No,
+    /// They enter ahead of their time.
     Yes,
     /// And what it is fed goes on to a receiver ahead of time, too.
     HandsOver,

@@ -6,6 +6,11 @@
 //! receivers behind it at hand.
 
 use tailback_core::{Bytes, Packet, Span, Time};
+use tailback_qdisc::fair::PerFlow;
+use tailback_qdisc::fair::round::RoundRobin;
+use tailback_qdisc::fair::tagged::ByTag;
+use tailback_qdisc::fair::weighted::Fluid;
+use tailback_qdisc::{Discipline, HearsLate};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
@@ -74,6 +79,28 @@ impl Link {
         cx: &mut LinkCx<'_, D>,
         begun: &mut Vec<Begun>,
     ) -> u64 {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        // Which discipline it is, is asked once for all packets.
+        match staged.map(|staged| &staged.discipline) {
+            Some(Discipline::RoundRobin(_)) => {
+                self.work_off_under::<PerFlow<RoundRobin>, D>(until, leaf, cx, begun)
+            }
+            Some(Discipline::WeightedFair(_)) => {
+                self.work_off_under::<PerFlow<ByTag<Fluid>>, D>(until, leaf, cx, begun)
+            }
+            _ => self.work_off_under::<Discipline, D>(until, leaf, cx, begun),
+        }
+    }
+
+    /// The same, of a link under this discipline.
+    #[inline(never)]
+    fn work_off_under<Q: HearsLate, D: LinkDriver>(
+        &mut self,
+        until: Time,
+        leaf: u32,
+        cx: &mut LinkCx<'_, D>,
+        begun: &mut Vec<Begun>,
+    ) -> u64 {
         let delay = self.track.delay;
         let Some(cold) = self.cold.as_deref_mut() else { return 0 };
         let service = cold.timers.service;
@@ -81,14 +108,16 @@ impl Link {
         let mut arrivals = std::mem::take(&mut staged.put_off);
         let mut ended = 0;
         for &Arrival { at, leaf, ref packet } in &arrivals {
-            ended += staged.end_all(&mut self.server, at, service < leaf, delay, begun);
+            ended += staged.end_all::<Q>(&mut self.server, at, service < leaf, delay, begun);
             self.arrived.add(packet.size());
-            let ends = staged.offer_ahead(*packet, &mut self.server, at, cx.annexes);
-            if let Some(ends) = ends.or_else(|| staged.start_ahead(&mut self.server, at)) {
-                begun.extend(staged.in_service.map(|packet| (packet, ends.after(delay))));
+            let ends = staged.offer_ahead::<Q>(*packet, &mut self.server, at, cx.annexes);
+            if let Some(ends) = ends.or_else(|| staged.start_ahead::<Q>(&mut self.server, at))
+                && let Some(packet) = staged.in_service
+            {
+                begun.push((packet, ends.after(delay)));
             }
         }
-        ended += staged.end_all(&mut self.server, until, service < leaf, delay, begun);
+        ended += staged.end_all::<Q>(&mut self.server, until, service < leaf, delay, begun);
         arrivals.clear();
         staged.put_off = arrivals;
         let alarm = staged.next_alarm();
@@ -108,7 +137,7 @@ impl Stage {
     /// Ends the transmissions that end before `until`, or at it if `last` says so, as long as a packet waits for that; adds what
     /// begins then to `begun`, and gives how many that are.
     #[inline(always)]
-    fn end_all(
+    fn end_all<Q: HearsLate>(
         &mut self,
         server: &mut Server,
         until: Time,
@@ -120,8 +149,10 @@ impl Stage {
         while self.waiting > 0 && (self.service_end < until || (last && self.service_end == until)) {
             let end = self.service_end;
             self.serve_ahead(end);
-            let Some(ends) = self.start_ahead(server, end) else { break };
-            begun.extend(self.in_service.map(|packet| (packet, ends.after(delay))));
+            let Some(ends) = self.start_ahead::<Q>(server, end) else { break };
+            if let Some(packet) = self.in_service {
+                begun.push((packet, ends.after(delay)));
+            }
         }
         (begun.len() - before) as u64
     }

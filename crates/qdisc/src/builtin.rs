@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use tailback_core::{
-    ArrivalPolicy, Backlog, BitRate, Bytes, Packet, QueueCx, QueueDiscipline, Time, Verdict,
-};
+use tailback_core::{ArrivalPolicy, Backlog, BitRate, Packet, QueueCx, QueueDiscipline, Time, Verdict};
 
 use crate::avq::{Avd, Avq};
 use crate::bucket::{Policer, TokenBucket};
@@ -113,54 +111,6 @@ impl Discipline {
     /// has left.
     pub fn may_hear_late(&self) -> bool {
         matches!(self, Self::RoundRobin(_) | Self::SelfClocked(_) | Self::WeightedFair(_))
-    }
-
-    /// What [`QueueDiscipline::dequeue`] gives, of a discipline that [may hear late](Discipline::may_hear_late): these ask
-    /// nothing of their surroundings.
-    #[inline]
-    pub fn take_next(&mut self, now: Time) -> Option<Packet> {
-        match self {
-            Self::RoundRobin(queue) => queue.take_next(now),
-            Self::SelfClocked(queue) => queue.take_next(now),
-            Self::WeightedFair(queue) => queue.take_next(now),
-            _ => {
-                debug_assert!(false, "only of a discipline that may hear late");
-                None
-            }
-        }
-    }
-
-    /// How many packets wait.
-    #[inline]
-    pub fn waiting(&self) -> u32 {
-        match self {
-            Self::RoundRobin(queue) => queue.waiting(),
-            Self::SelfClocked(queue) => queue.waiting(),
-            Self::WeightedFair(queue) => queue.waiting(),
-            _ => self.backlog().packets,
-        }
-    }
-
-    /// Whether a packet that finds a free server at `now`, and nothing waiting, may pass the discipline by: as long as nobody
-    /// joins or looks, it need not hear of that packet, and where [`Discipline::has_forgotten`] says so it never need.
-    #[inline]
-    pub fn lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
-        match self {
-            Self::RoundRobin(queue) => queue.forgets_lone(),
-            Self::WeightedFair(queue) => queue.forgets_lone() && queue.lets_pass(now, rate),
-            _ => false,
-        }
-    }
-
-    /// Whether the discipline is at `now` as if the packet that passed it by at `then`, and has been transmitted, had never
-    /// come.
-    #[inline]
-    pub fn has_forgotten(&self, then: Time, now: Time, size: Bytes, rate: BitRate) -> bool {
-        match self {
-            Self::RoundRobin(_) => true,
-            Self::WeightedFair(_) => Fluid::has_served(then, now, size, rate),
-            _ => false,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use common::{RATE, build, config};
 use tailback_core::{
     Annexes, Bytes, Capacity, DropReason, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::Discipline;
+use tailback_qdisc::{Discipline, HearsLate};
 
 /// One call at `micros`, and which flows lost a packet in it.
 fn call<T>(

@@ -106,6 +106,10 @@ impl Listed {
     /// What arrives before `until`, or then by a wire in front of `before`, is to be taken in.
     pub(crate) fn begin(&mut self, until: Time, before: Place) {
         let limit = self.keys.of(before, until);
+        if self.first >= limit {
+            // None is: they need not be looked through.
+            return;
+        }
         let (mut due, mut first) = (0, EMPTY);
         // Without a branch, as none could be foreseen.
         for at in 0..self.packets.len() {

@@ -348,8 +348,11 @@ impl<R: Recorder> Simulator<R> {
         let place = self.paths.links.place(id);
         if self.paths.links.look(place).lags() {
             self.events_handled -= 1;
-            self.take_in_at(place, self.paths.now, self.leaves.first_wire_behind(leaf));
-            self.work_off(place, self.paths.now, leaf + 1);
+            // What is listed is taken in early enough in any case.
+            if self.paths.is_due(place) {
+                self.take_in_at(place, self.paths.now, self.leaves.first_wire_behind(leaf));
+                self.work_off(place, self.paths.now, leaf + 1);
+            }
             self.paths.lag_on(place);
         } else if let Some((packet, arrives)) = self.paths.serve(id) {
             self.hand_over(packet, arrives);

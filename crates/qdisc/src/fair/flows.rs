@@ -4,7 +4,6 @@
 //! A flow has a slot while it has packets or somebody keeps it, and gives it back after. With many flows, the lines of
 //! memory that a packet needs are what it costs; so all that is known of a flow is half a line.
 
-use tailback_core::fetch::fetch;
 use tailback_core::{Backlog, Bytes, Packet};
 
 use super::looks::looked;
@@ -360,9 +359,7 @@ impl<F: Default, N: Copy> Flows<F, N> {
     /// Has the slot fetched from memory ahead of its use.
     #[inline]
     pub(super) fn fetch(&self, slot: u32) {
-        if let Some(flow) = self.slots.get(slot) {
-            fetch::<1, _>(flow);
-        }
+        self.slots.fetch(slot);
     }
 
     /// After a departure: `ahead` tells which flow is likely to be served after so many others, and `beside` which will

@@ -5,7 +5,7 @@
 //! the packet before, which lies where nobody has looked for long. Places just left are used first, being still at hand.
 
 use tailback_core::Packet;
-use tailback_core::fetch::fetch;
+use tailback_core::fetch::fetch_at;
 
 /// No packet, no slot.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -159,12 +159,8 @@ impl<N: Copy> Pool<N> {
     /// Has the oldest packet fetched from memory, and what is noted beside it.
     #[inline]
     pub(crate) fn fetch(&self, queue: Queue) {
-        if let Some(packet) = self.packets.get(queue.oldest as usize) {
-            fetch::<1, _>(packet);
-        }
-        if let Some(link) = self.links.get(queue.oldest as usize) {
-            fetch::<1, _>(link);
-        }
+        fetch_at::<1, _>(&self.packets, queue.oldest as usize);
+        fetch_at::<1, _>(&self.links, queue.oldest as usize);
     }
 
     /// Gives a place back, whose packet has been taken out of its queue.

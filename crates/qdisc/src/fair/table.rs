@@ -7,6 +7,8 @@
 
 use std::iter::successors;
 
+use tailback_core::fetch::fetch_at;
+
 use super::looks::looked;
 
 /// So many places are made and given back together: as many as a word of [`Table::used`] has bits.
@@ -67,6 +69,12 @@ impl<T: Default> Table<T> {
     #[inline]
     pub(super) fn get(&self, place: u32) -> Option<&T> {
         self.places.get(place as usize)
+    }
+
+    /// Has what lies in a place fetched from memory, if there is one.
+    #[inline]
+    pub(super) fn fetch(&self, place: u32) {
+        fetch_at::<1, _>(&self.places, place as usize);
     }
 
     /// What lies in a place in use.

@@ -140,12 +140,27 @@ impl Fluid {
     /// Lets the fluid flow until `now`.
     #[inline]
     fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<Self>, order: &mut Order) {
-        let service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
-        self.updated = now;
-        if self.backlogged > 0 && self.needed(self.quiet_until) > service {
+        let since = std::mem::replace(&mut self.updated, now);
+        if self.backlogged == 0 {
+            self.run_dry(flows);
+            return;
+        }
+        let service = rate.bytes_per_sec() * now.since(since).as_secs_f64();
+        if self.needed(self.quiet_until) > service {
             self.virtual_time += service / self.weights;
         } else {
             self.flow(service, flows, order);
+        }
+    }
+
+    /// Nothing is left in the fluid.
+    #[inline]
+    fn run_dry(&mut self, flows: &TaggedFlows<Self>) {
+        self.quiet_until = SOMETHING;
+        self.weights = 0.0;
+        if flows.backlog().packets == 0 {
+            // Nothing refers to old tags any more: starting over keeps them exact for ever.
+            self.virtual_time = 0.0;
         }
     }
 
@@ -196,13 +211,8 @@ impl Fluid {
         }
         if self.backlogged > 0 {
             self.virtual_time += service / self.weights;
-            return;
-        }
-        self.quiet_until = SOMETHING;
-        self.weights = 0.0;
-        if flows.backlog().packets == 0 {
-            // Nothing refers to old tags any more: starting over keeps them exact for ever.
-            self.virtual_time = 0.0;
+        } else {
+            self.run_dry(flows);
         }
     }
 
@@ -242,7 +252,7 @@ impl Fluid {
 
 impl PerFlow<ByTag<Fluid>> {
     /// Whether a packet that finds nothing waiting may pass by: weights are all 1, and the fluid has run empty.
-    pub(crate) fn lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
+    pub(crate) fn fluid_lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
         if !self.flows.weighs_all_alike() {
             return false;
         }

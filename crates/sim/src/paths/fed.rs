@@ -2,7 +2,7 @@
 //! out late what leaves them. Which links these are is found in `feeding.rs`, and what they keep for it is in the crate `link`.
 
 use tailback_core::{Packet, RouteCursor, Time};
-use tailback_link::{Begun, Entrance, LinkCx, Offer, PutOff};
+use tailback_link::{Begun, Entrance, Fed, LinkCx, Offer, PutOff};
 
 use super::{Paths, Watch};
 use crate::links::Place;
@@ -34,7 +34,12 @@ impl<R: Recorder> Paths<R> {
         next
     }
 
-    /// The service timer of such a link was due, and what could leave has left.
+    /// Whether anything must be done at such a link by now, as its service timer is due.
+    pub(crate) fn is_due(&self, place: Place) -> bool {
+        self.links.look(place).is_due(self.now)
+    }
+
+    /// The service timer of such a link was due, and what had to be done by then is done.
     pub(crate) fn lag_on(&mut self, place: Place) {
         let (link, mut cx) = link!(self, place);
         link.lag_on(&mut cx.driver);
@@ -60,15 +65,15 @@ impl<R: Recorder> Paths<R> {
     #[inline(always)]
     pub(crate) fn send_on(&mut self, place: Place, packet: Packet, arrives: Time) -> Option<(Packet, Time)> {
         let cursor = packet.route.0;
-        let next = Step(self.routes.at(cursor)).link().filter(|&next| self.links.at(next).is_fed());
-        let Some(next) = next else {
+        let next = Step(self.routes.at(cursor)).link().map(|next| (next, self.links.look(next).fed()));
+        let Some((next, fed)) = next.filter(|&(_, fed)| fed != Fed::No) else {
             if let Offer::Leads(leaf, at) = self.links.at(place).send_beside(self.now, packet, arrives) {
                 self.events.bring_forward(leaf, at);
             }
             return None;
         };
         self.links.at(place).send_on(self.now, &packet, arrives, next.0);
-        if self.links.at(next).hands_over() {
+        if fed == Fed::HandsOver {
             return self.pass_ahead(place, next, arrives, packet, cursor - 1).map(|at| (packet, at));
         }
         self.enter_ahead(place, next, arrives, packet, cursor - 1);
