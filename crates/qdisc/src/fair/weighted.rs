@@ -398,4 +398,31 @@ mod tests {
             }
         }
     }
+
+    /// A fluid that has run empty while packets wait keeps their tags in force, and starts over once none does.
+    #[test]
+    fn an_empty_fluid_starts_over() {
+        let mut server = server(10);
+        let (mut rng, mut annexes, mut drops) = (Stream::new(1, "fluid"), Annexes::new(), Vec::new());
+        let mut cx = QueueCx {
+            rng: &mut rng,
+            annexes: &mut annexes,
+            rate: RATE,
+            idle_since: None,
+            drops: &mut drops,
+            marks: 0,
+        };
+        server.enqueue(Time::ZERO, Packet::new(Kind::Data, FlowId(1), 0, Bytes::new(1000)), &mut cx);
+        let virtual_time = |server: &mut PerFlow<ByTag<Fluid>>, millis| {
+            let now = Time::ZERO + Span::from_millis(millis);
+            let (fluid, order) = server.scheduler.parts();
+            fluid.advance(now, RATE, &mut server.flows, order);
+            assert_eq!((fluid.backlogged, fluid.updated), (0, now));
+            fluid.virtual_time
+        };
+        assert_eq!(virtual_time(&mut server, 2), 1000.0);
+        assert_eq!(virtual_time(&mut server, 3), 1000.0);
+        assert!(server.take_next(Time::ZERO).is_some());
+        assert_eq!(virtual_time(&mut server, 4), 0.0);
+    }
 }
