@@ -76,9 +76,10 @@ impl News {
             return Some((Lack::Word, self.patience));
         }
         // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone. Nothing could
-        // come of it before it was there.
+        // come of it before it was there, and of one that has fallen silent, too, its silence is what is to be told.
         let since = unanswered.since.max(self.back);
-        if unanswered.packets >= ENOUGH && now.since(since) >= self.patience {
+        let is_there = now.since(heard) < self.patience / SILENCE;
+        if is_there && unanswered.packets >= ENOUGH && now.since(since) >= self.patience {
             return Some((Lack::Answer, self.patience));
         }
         // Nor is one that only says that it is there.
@@ -134,6 +135,19 @@ mod tests {
         let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         let slow = |second: u64| unanswered(1 + second.saturating_sub(3) / 64, second);
         assert_eq!(first(&mut news, 3, slow), (120, Lack::Progress, PATIENCE * IDLE));
+    }
+
+    #[test]
+    fn who_falls_silent_just_after_its_last_acknowledgement_is_called_silent() {
+        let unanswered = Unanswered { packets: 9, since: at(3) };
+        let gone = |second| Standing { heard: at(4), unanswered, ..present(second, 0) };
+        let mut news = News::new(PATIENCE, SIZE, 0, at(3));
+        assert_eq!(first(&mut news, 4, gone), (14, Lack::Word, PATIENCE));
+        // Signs of life that are lost now and then are no silence.
+        let mut news = News::new(PATIENCE, SIZE, 0, at(3));
+        let sparse =
+            |second: u64| Standing { heard: at(second - second % 3), unanswered, ..present(second, 0) };
+        assert_eq!(first(&mut news, 4, sparse), (13, Lack::Answer, PATIENCE));
     }
 
     /// The way was gone for 8 s, and the next packet leaves when its time-outs, each twice as long as the one before, let it.
