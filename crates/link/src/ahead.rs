@@ -142,7 +142,7 @@ impl Stage {
         if self.waiting > 0 { self.service_end.after(self.lag) } else { Time::NEVER }
     }
 
-    /// The same where arrivals may have been put off.
+    /// By when [`Link::work_off`] must be called: for [`Stage::next_alarm`], or for the first arrival that was put off.
     fn must_look_at(&self) -> Time {
         let put_off = self.put_off.first().map_or(Time::NEVER, |first| first.at.after(self.lag));
         put_off.min(self.next_alarm())

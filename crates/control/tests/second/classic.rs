@@ -13,7 +13,7 @@ pub(crate) struct Reno {
     pub(crate) cwnd: f64,
     pub(crate) ssthresh: f64,
     initial: f64,
-    pub before: Option<(f64, f64)>,
+    pub(crate) before: Option<(f64, f64)>,
 }
 
 impl Reno {
