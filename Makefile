@@ -16,9 +16,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PIP_CONSTRAINT
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
-PIP := $(BIN)/python -m pip
-# What constraints.txt pins for the named groups; pip refuses every file whose hash is not there.
-install = $(BIN)/python tools/requirements.py $(1) > $@.txt; $(PIP) install --require-hashes -r $@.txt
+# What constraints.txt pins for the named groups; a file whose hash is not there is refused.
+install = tools/install-packages $(BIN)/python $(1)
 
 RUST_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/dev/null) Cargo.toml Cargo.lock rust-toolchain.toml
 
