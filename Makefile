@@ -145,7 +145,7 @@ rustdoc: $(STAMPS)/cargo $(STAMPS)/python ## Pages of the Rust code can be made,
 
 .PHONY: cargo-test
 cargo-test: $(STAMPS)/cargo $(STAMPS)/python ## Rust tests, examples in the documentation included
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} PROPTEST_RNG_SEED=$(SEED) cargo test --workspace --locked
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} PROPTEST_RNG_SEED=$(SEED) $(BIN)/python tools/run_rust_tests.py
 
 .PHONY: wasm
 wasm: $(STAMPS)/cargo ## Everything but sockets and Python compiles for a browser, where that target can be had

@@ -1,0 +1,89 @@
+"""Runs the Rust tests as ``cargo test --workspace`` does, but those of real sockets beside the others: these wait, the others
+compute. What is built and how is cargo's business; examples that have no tests are not built.
+
+    tools/run_rust_tests.py
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CARGO = ["cargo", "test", "--workspace", "--locked"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of tests, and the folder of its package, in which cargo runs it."""
+
+    path: Path
+    folder: Path
+    source: Path
+    waits: bool
+    """It is about sockets and namespaces."""
+
+    @property
+    def title(self) -> str:
+        """What cargo would call it."""
+        return f"{self.source.relative_to(ROOT)} ({self.path.name})"
+
+
+def programs() -> list[Program]:
+    """Builds all programs of tests; ends where that fails, which cargo has told."""
+    command = [*CARGO, "--tests", "--no-run", "--message-format=json-render-diagnostics"]
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode:
+        sys.exit(built.returncode)
+    found = []
+    for line in built.stdout.splitlines():
+        told = json.loads(line)
+        if told["reason"] != "compiler-artifact" or not told["executable"] or not told["profile"]["test"]:
+            continue
+        folder, source = Path(told["manifest_path"]).parent, Path(told["target"]["src_path"])
+        waits = folder.name == "net" and told["target"]["kind"] == ["test"]
+        found.append(Program(Path(told["executable"]), folder, source, waits))
+    return sorted(found, key=lambda program: program.title)
+
+
+def succeeds(program: Program, told: threading.Lock) -> bool:
+    """Runs it, and prints what it said at its end: two at once do not talk into each other's sentences."""
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(program.folder)}
+    # Real time is kept better where what only computes steps back.
+    command = [str(program.path)] if program.waits else ["nice", "-n", "19", str(program.path)]
+    ended = subprocess.run(
+        command, cwd=program.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    with told:
+        print(f"     Running {program.title}", flush=True)
+        sys.stdout.buffer.write(ended.stdout)
+        if ended.returncode:
+            print(f"{program.title}: failed, exit status {ended.returncode}")
+        sys.stdout.flush()
+    return ended.returncode == 0
+
+
+def all_succeed(wanted: list[Program], told: threading.Lock) -> bool:
+    """Runs one after the other, each, whatever became of those before."""
+    return all([succeeds(program, told) for program in wanted])
+
+
+def main() -> None:
+    """Runs everything, the examples in the documentation last."""
+    found, told = programs(), threading.Lock()
+    waited: list[bool] = []
+    waiting = threading.Thread(
+        target=lambda: waited.append(all_succeed([program for program in found if program.waits], told))
+    )
+    waiting.start()
+    computed = all_succeed([program for program in found if not program.waits], told)
+    waiting.join()
+    documented = subprocess.run([*CARGO, "--doc"], cwd=ROOT, check=False).returncode == 0
+    sys.exit(not (computed and waited == [True] and documented))
+
+
+if __name__ == "__main__":
+    main()
