@@ -68,7 +68,8 @@ def succeeds(program: Program, told: threading.Lock) -> bool:
 
 def all_succeed(wanted: list[Program], told: threading.Lock) -> bool:
     """Runs one after the other, each, whatever became of those before."""
-    return all([succeeds(program, told) for program in wanted])
+    outcomes = [succeeds(program, told) for program in wanted]
+    return all(outcomes)
 
 
 def main() -> None:

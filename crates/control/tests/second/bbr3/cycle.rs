@@ -24,9 +24,10 @@ impl Bbr {
     }
 
     pub(super) fn raise_slope(&mut self) {
-        let growth = 2f64.powi(self.up_rounds);
+        let growth = SMSS * 2f64.powi(self.up_rounds);
         self.up_rounds = (self.up_rounds + 1).min(30);
-        self.up_every = (self.cwnd / growth).max(SMSS);
+        // As the draft writes it: where just as much was acknowledged, the last bit decides.
+        self.up_every = (self.cwnd / growth).max(1.0) * SMSS;
     }
 
     pub(super) fn start_up(&mut self) {
