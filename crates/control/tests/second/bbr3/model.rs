@@ -41,7 +41,9 @@ impl Bbr {
     }
 
     pub(super) fn update_aggregation(&mut self, now: f64) {
-        let mut expected = self.bw() * (now - self.extra_start);
+        // Whole nanoseconds: where an epoch lasts just two round trip times, the last bit decides whether the window may grow.
+        let lasted = ((now - self.extra_start) * 1e9).round() / 1e9;
+        let mut expected = self.bw() * lasted;
         if self.extra_delivered <= expected {
             (self.extra_delivered, self.extra_start, expected) = (0.0, now, 0.0);
         }
