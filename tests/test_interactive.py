@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from tailback.plot import figure, save, style
-from tailback.report.figure import drawn, script_safe, shown
+from tailback.report.figure import drawn, script_safe, shown, take_over
 from tailback.report.interactive import interactive, legend_note
 from tailback.report.marks import marked
 from tailback.report.packed import packed, unpacked
@@ -54,7 +54,7 @@ def test_intervals_are_told_with_their_values() -> None:
     axis.errorbar([1, 2, 3], [10, 20, 30], yerr=[1, math.nan, 3], label="mean")
     (trace,) = taken(one)["data"]
     assert trace["error_y"]["array"] == [1, None, 3]
-    table = drawn(one)
+    table = drawn(take_over(one))
     assert table["low"].to_list() == [9, None, 27]
     assert table["high"].to_list() == [11, None, 33]
 
@@ -102,7 +102,18 @@ def test_cells_and_their_names() -> None:
     assert plot["data"][0]["z"] == [[3, 4]]
     assert plot["layout"]["xaxis"]["ticktext"] == ["left", "right"]
     assert (plot["layout"]["annotations"][0]["text"], plot["layout"]["annotations"][0]["x"]) == ("3", 0)
-    assert drawn(one).select("x", "value").rows() == [("left", 3.0), ("right", 4.0)]
+    assert drawn(take_over(one)).select("x", "value").rows() == [("left", 3.0), ("right", 4.0)]
+
+
+def test_notes_stand_where_they_were_put_to_the_last_bit() -> None:
+    one, (axis,) = made()
+    axis.set_xlim(0.1, 0.7)
+    places = [(0.1 * number, 0.3 * number) for number in range(1, 7)]
+    for place in places:
+        axis.text(*place, "here")
+        axis.annotate("there", place)
+    notes = taken(one)["layout"]["annotations"]
+    assert [(note["x"], note["y"]) for note in notes] == [place for place in places for _ in range(2)]
 
 
 def test_axes_keep_scale_direction_and_links() -> None:
@@ -118,14 +129,14 @@ def test_axes_keep_scale_direction_and_links() -> None:
     assert layout["xaxis2"]["range"] == [1, 0]
     assert layout["xaxis2"]["matches"] == "x"
     assert layout["xaxis"]["showticklabels"] is False
-    assert set(drawn(one)["x_axis"]) == {"time (s)"}
+    assert set(drawn(take_over(one))["x_axis"]) == {"time (s)"}
 
 
 def test_what_has_no_counterpart_stays_a_picture() -> None:
     one, (axis,) = made()
     axis.imshow([[1, 2], [3, 4]])
     assert interactive(one) is None
-    assert drawn(one).is_empty()
+    assert drawn(take_over(one)).is_empty()
     one, (axis,) = made()
     axis.set_xscale("symlog")
     assert interactive(one) is None

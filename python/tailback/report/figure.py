@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tailback.plot.held import ticks_held
 from tailback.report.interactive import interactive, legend_note
 from tailback.report.packed import packed
 from tailback.report.svg import inlined
@@ -45,7 +46,35 @@ class Shown:
     figure, where one could not be made."""
 
 
-def shown(figure: Figure | None, svg: Path, page: Path, *, name: str, title: str, data: Sequence[Download]) -> Shown:
+@dataclass(frozen=True)
+class Taken:
+    """A figure as plotly.js has it: to take it over lays it out anew, so that whoever wants it twice keeps it."""
+
+    plot: dict[str, Any] | None
+    """``None`` where there is no such form."""
+    trouble: str
+    """What went wrong where there should be one."""
+
+
+def take_over(figure: Figure) -> Taken:
+    """Takes a figure over for plotly.js."""
+    try:
+        with ticks_held(figure):
+            return Taken(interactive(figure), "")
+    except Exception as error:  # Whatever it is: a page about hours of runs does not end by it, and tells.
+        return Taken(None, _trouble(error))
+
+
+def shown(
+    figure: Figure | None,
+    svg: Path,
+    page: Path,
+    *,
+    name: str,
+    title: str,
+    data: Sequence[Download],
+    taken: Taken | None = None,
+) -> Shown:
     """Prepares a figure that has been written.
 
     Args:
@@ -55,10 +84,11 @@ def shown(figure: Figure | None, svg: Path, page: Path, *, name: str, title: str
         name: of the figure within the page.
         title: for those who cannot see it.
         data: what was drawn, and the tables behind it.
+        taken: the figure taken over, where somebody has done so already.
     """
     plot, notes = "", []
     if figure is not None:
-        plot, trouble = _for_plotly(figure)
+        plot, trouble = _for_plotly(taken or take_over(figure))
         notes = [note for note in (legend_note(figure), trouble) if note]
     return Shown(
         id=name,
@@ -70,22 +100,13 @@ def shown(figure: Figure | None, svg: Path, page: Path, *, name: str, title: str
     )
 
 
-def _for_plotly(figure: Figure) -> tuple[str, str]:
+def _for_plotly(taken: Taken) -> tuple[str, str]:
     """A figure for plotly.js, and what to say where it could not be made: the page has the picture, and is not lost for it."""
-    plot, trouble = _converted(figure)
     try:
-        text = json.dumps(plot, ensure_ascii=False, allow_nan=False, separators=(",", ":")) if plot else ""
+        text = json.dumps(taken.plot, ensure_ascii=False, allow_nan=False, separators=(",", ":")) if taken.plot else ""
     except (TypeError, ValueError) as error:
         return "", _trouble(error)
-    return script_safe(text), trouble
-
-
-def _converted(figure: Figure) -> tuple[dict[str, Any] | None, str]:
-    """The interactive form; ``None`` where there is none, and what went wrong where it should be there."""
-    try:
-        return interactive(figure), ""
-    except Exception as error:  # Whatever it is: a page about hours of runs does not end by it, and tells.
-        return None, _trouble(error)
+    return script_safe(text), taken.trouble
 
 
 def _trouble(error: Exception) -> str:
@@ -103,7 +124,7 @@ def csv_download(label: str, file: Path, page: Path) -> Download:
     return Download(label, file.relative_to(page).as_posix(), content)
 
 
-def drawn(figure: Figure) -> pl.DataFrame:
+def drawn(taken: Taken) -> pl.DataFrame:
     """The points of a figure as a tidy table: what a reader sees, to be drawn again elsewhere.
 
     Returns:
@@ -111,7 +132,7 @@ def drawn(figure: Figure) -> pl.DataFrame:
         where the axis has names), the ends of an interval, and the value of a coloured cell. No row where the figure
         holds what has no counterpart among these.
     """
-    plot, _ = _converted(figure)
+    plot = taken.plot
     schema = {
         "x_axis": pl.String,
         "y_axis": pl.String,

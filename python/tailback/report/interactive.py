@@ -185,8 +185,11 @@ def _note(axes: Axes, text: Text, panel: Panel) -> dict[str, Any]:
         note["name"] = BACKED
     if isinstance(text, Annotation):
         _anchor(axes, text, note, panel, (across, up))
+    elif text.get_transform() is axes.transData:
+        _in_data(axes, note, panel, text.get_position())
     elif text.get_transform().contains_branch(axes.transData):
-        _in_data(axes, note, panel, text.get_transform().transform(text.get_position()))
+        pixels = text.get_transform().transform(text.get_position())
+        _in_data(axes, note, panel, axes.transData.inverted().transform(pixels))
     return note
 
 
@@ -194,7 +197,7 @@ def _anchor(axes: Axes, text: Annotation, note: dict[str, Any], panel: Panel, at
     """A note that belongs to a point of the data stays with it; its distance from there is kept in pixels."""
     if text.xycoords == "data":
         tip = axes.transData.transform(text.xy)
-        _in_data(axes, note, panel, tip)
+        _in_data(axes, note, panel, text.xy)
     elif text.xycoords == "axes fraction":
         tip = axes.transAxes.transform(text.xy)
         note.update(x=float(text.xy[0]), y=float(text.xy[1]))
@@ -208,8 +211,9 @@ def _anchor(axes: Axes, text: Annotation, note: dict[str, Any], panel: Panel, at
         note.update(xshift=away[0], yshift=-away[1])
 
 
-def _in_data(axes: Axes, note: dict[str, Any], panel: Panel, pixels: Any) -> None:
-    x, y = (float(value) for value in axes.transData.inverted().transform(pixels))
+def _in_data(axes: Axes, note: dict[str, Any], panel: Panel, at: Any) -> None:
+    """Puts a note where it was put: the way over pixels and back would move it by what the layout rounds."""
+    x, y = (float(value) for value in at)
     note["xref"], note["yref"] = f"x{panel.suffix}", f"y{panel.suffix}"
     note["x"] = math.log10(x) if axes.get_xscale() == "log" else x
     note["y"] = math.log10(y) if axes.get_yscale() == "log" else y

@@ -15,7 +15,7 @@ from tailback.errors import ArgumentError
 from tailback.plot.style import save, unheeded
 from tailback.report.again import result_command, run_command
 from tailback.report.drawn import Cells, Drawn, figures_of_result, figures_of_sweep
-from tailback.report.figure import csv_download
+from tailback.report.figure import csv_download, take_over
 from tailback.report.figure import drawn as points_of
 from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
@@ -165,13 +165,14 @@ def _figure(drawn: Drawn, folder: Path, source: Path) -> dict[str, Any]:
         made = drawn.draw()
         save(made, target, salt=drawn.id)
     points = folder / f"{drawn.id}.csv"
-    tables.write_csv(points_of(made), points)
+    taken = take_over(made)
+    tables.write_csv(points_of(taken), points)
     data = [csv_download("data (CSV)", points, folder)]
     return {
         "id": drawn.id,
         "title": drawn.title,
         "about": drawn.about,
-        "shown": figure_shown(made, target, folder, name=drawn.id, title=drawn.title, data=data),
+        "shown": figure_shown(made, target, folder, name=drawn.id, title=drawn.title, data=data, taken=taken),
         "command": f"tailback plot {shlex.quote(str(source))} {drawn.words}",
     }
 
