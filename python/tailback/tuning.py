@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -44,9 +45,17 @@ class Tuned:
     """The utilization to rest at."""
     rho: tdqm.Marking
     eta: tdqm.Marking
-    settles: Mapping[str, float]
-    """Seconds, per metric, from the start until its mean over eight round trips stays within a tenth of what it comes to:
-    predicted."""
+
+    @cached_property
+    def settles(self) -> Mapping[str, float]:
+        """Seconds, per metric, from the start until its mean over eight round trips stays within a tenth of what it comes to:
+        predicted. Computed when first asked for, which takes a second; a search does not ask."""
+        course = tdqm.solve(self.network, self.rho, self.eta, duration=SETTLING * self.network.round_trip)
+        span = SMOOTH * self.network.round_trip
+        return {
+            "rho": tdqm.settling(course.times, course.average, span),
+            "eta": tdqm.settling(course.times, course.eta, span),
+        }
 
 
 def tune_tdqm(
@@ -132,13 +141,9 @@ def _told(
         "rho": _said(rho),
         "eta": _said(eta),
     }
-    course = tdqm.solve(network, rho, eta, duration=SETTLING * network.round_trip)
-    span = SMOOTH * network.round_trip
-    settles = {"rho": tdqm.settling(course.times, course.average, span)}
-    settles["eta"] = tdqm.settling(course.times, course.eta, span)
     at = tdqm_chance.rest(network, rho)
     left = tdqm.margins(network, rho, at)
-    return Tuned(link, queue, with_queue(scenario, link, queue), network, at, left, target, rho, eta, settles)
+    return Tuned(link, queue, with_queue(scenario, link, queue), network, at, left, target, rho, eta)
 
 
 def _said(marks: tdqm.Marking) -> dict[str, float]:

@@ -303,8 +303,9 @@ def solve(
     if duration / step > _MOST:
         raise refused("duration", duration, f"at most {_MOST * step:.3g} s with this round trip")
     count = round(duration / step) + 1
-    window, load, average, queue = (np.zeros(count) for _ in range(4))
-    limit, etas, halving, cutting = (np.zeros(count) for _ in range(4))
+    # Lists, since numbers are taken from them and put into them one by one: from arrays that takes three times as long.
+    window, load, average, queue = ([0.0] * count for _ in range(4))
+    limit, etas, halving, cutting = ([0.0] * count for _ in range(4))
     window[0], limit[0], slow, marks = start, largest, True, 0.0
     trip, k = network.round_trip, -math.log1p(-rho.weight) / network.w
     pace = network.impulse_load / max(network.impulse_users, 1)
@@ -318,7 +319,7 @@ def solve(
         p = 1.0 - (1.0 - rho.probability(average[now])) * (1.0 - max(lost, 0.0))
         halving[now] = -math.expm1(math.log1p(-min(p, 1.0 - 1e-12)) * window[now] / network.g) / rtt
         if eta:
-            value, samples = burstiness(float(limit[now]), network, float(load[now]))
+            value, samples = _of_batches(limit[now], network, load[now])
             p_eta = eta.probability(etas[now])
             cutting[now] = -math.expm1(math.log1p(-min(p_eta, 1.0 - 1e-12)) * max(pace * rtt, 1.0)) / rtt
         if now + 1 == count:
@@ -337,7 +338,8 @@ def solve(
             grown = increase * pace * (1.0 - p_eta) - 0.5 * limit[now] * cutting[ago]
             limit[now + 1] = min(max(limit[now] + step * grown, 1.0), largest)
     times: Floats = np.arange(count, dtype=np.float64) * step
-    return Course(times, window, load, average, queue, limit, etas)
+    courses: list[Floats] = [np.array(values) for values in (window, load, average, queue, limit, etas)]
+    return Course(times, *courses)
 
 
 @checked_call
@@ -376,6 +378,10 @@ def burstiness(limit: float, network: Network, load: float) -> tuple[float, floa
     expect_positive(limit=limit)
     if not 0.0 <= load <= 1.0:
         raise refused("load", load, "a part of the link's rate, 0 to 1")
+    return _of_batches(limit, network, load)
+
+
+def _of_batches(limit: float, network: Network, load: float) -> tuple[float, float]:
     part = min(network.impulse_load / network.capacity, 0.9 * load)
     # η changes little between limits a tenth apart.
     near = math.exp(round(math.log(max(limit, 1.0)) * 10.0) / 10.0)
