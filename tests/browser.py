@@ -84,10 +84,10 @@ class Browser:
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
-    def draw_all(self) -> int:
-        """Scrolls through the page until every figure is interactive; how many there are."""
+    def draw_all(self, most: int | None = None) -> int:
+        """Scrolls through the page until every figure is interactive, or so many of them; how many there are."""
         script = """
-            const figures = [...document.querySelectorAll('figure[data-plot]')];
+            const figures = [...document.querySelectorAll('figure[data-plot]')].slice(0, MOST);
             for (const figure of figures) {
               figure.scrollIntoView();
               for (let wait = 0; !figure.dataset.drawn && wait < 400; wait += 1) {
@@ -97,7 +97,7 @@ class Browser:
             scrollTo(0, 0);
             return figures.filter((figure) => figure.dataset.drawn).length;
         """
-        return int(self.run(script))
+        return int(self.run(script.replace("MOST", "undefined" if most is None else str(most))))
 
     def picture(self, file: Path) -> None:
         """The whole page as a PNG."""

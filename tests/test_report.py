@@ -338,21 +338,28 @@ def four_axes() -> tb.Runs:
     )
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [400, 1200])
-def test_a_sweep_over_four_fields_has_a_heat_map(
-    four_axes: tb.Runs, browser: Browser, tmp_path: Path, width: int
-) -> None:
-    text = four_axes.report(tmp_path).read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def four_axes_page(four_axes: tb.Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its report."""
+    return four_axes.report(tmp_path_factory.mktemp("four axes"))
+
+
+def test_a_sweep_over_four_fields_has_a_heat_map(four_axes: tb.Runs, four_axes_page: Path) -> None:
+    text = four_axes_page.read_text(encoding="utf-8")
     assert "Goodput over rate and buffer" in text
     assert "A panel for each value of scheme, on one scale of colours." in text
     assert "Cells are means over delay (5 ms, 20 ms) too." in text
-    cells = pl.read_csv(tmp_path / "heatmap.csv").filter(pl.col("kind") == "cell")
+    cells = pl.read_csv(four_axes_page.parent / "heatmap.csv").filter(pl.col("kind") == "cell")
     assert cells.height == 2 * 3 * 3
     found = four_axes.table.filter(scheme="cubic", rate="5 Mbit/s", buffer="5 packets")["goodput"].mean()
     assert isinstance(found, float)
     assert float(f"{found / 1e6:.6g}") in cells["value"].to_list()
-    browser.open(tmp_path / "index.html", width=width)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1200])
+def test_a_heat_map_of_several_panels_fits_the_screen(four_axes_page: Path, browser: Browser, width: int) -> None:
+    browser.open(four_axes_page, width=width)
     browser.draw_all()
     seen = browser.run(
         """const plot = document.querySelector('#heatmap .plot');
@@ -531,16 +538,24 @@ def test_on_a_phone_a_row_that_begins_with_a_value_has_its_name(browser: Browser
     assert browser.run(first) == "none", "a swept value says itself what the row is about"
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [390, 1200])
-def test_marks_are_told_below_colours_and_not_among_them(browser: Browser, tmp_path: Path, width: int) -> None:
-    schemes, queues = ["reno", "cubic", "vegas", "illinois"], ["drop-tail", "codel", "pie", "red"]
+SCHEMES, QUEUES = ["reno", "cubic", "vegas", "illinois"], ["drop-tail", "codel", "pie", "red"]
+
+
+@pytest.fixture(scope="module")
+def told_twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a sweep over two fields, which colours and marks tell apart."""
     base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s").with_flows(
         tb.flows(1, "reno")
     )
-    runs = base.sweep(scheme=schemes, queue=queues, seeds=1, jobs=1, cache=False, progress=False)
-    browser.open(runs.report(tmp_path / "both"), width=width)
-    browser.draw_all()
+    runs = base.sweep(scheme=SCHEMES, queue=QUEUES, seeds=1, jobs=1, cache=False, progress=False)
+    return runs.report(tmp_path_factory.mktemp("both"))
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1200])
+def test_marks_are_told_below_colours_and_not_among_them(browser: Browser, told_twice: Path, width: int) -> None:
+    browser.open(told_twice, width=width)
+    browser.draw_all(most=1)
     found: list[tuple[str, float, float]] = browser.run(
         """const plot = document.querySelector('figure[data-plot] .plot');
         const entries = [...plot.querySelectorAll('.legendtext, .legend2text')];
@@ -549,7 +564,7 @@ def test_marks_are_told_below_colours_and_not_among_them(browser: Browser, tmp_p
         return [['panel', panel.top, panel.bottom], ...boxes.map(([name, box]) => [name, box.top, box.bottom])];"""
     )
     edges = {name: (top, bottom) for name, top, bottom in found}
-    assert list(edges) == ["panel", *schemes, *queues]
-    assert max(edges[name][1] for name in schemes) < min(edges[name][0] for name in queues)
-    assert max(edges[name][1] for name in queues) < edges["panel"][0]
+    assert list(edges) == ["panel", *SCHEMES, *QUEUES]
+    assert max(edges[name][1] for name in SCHEMES) < min(edges[name][0] for name in QUEUES)
+    assert max(edges[name][1] for name in QUEUES) < edges["panel"][0]
     assert edges["panel"][1] - edges["panel"][0] > 150

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tailback import cli
+from tailback.papers.mtsc import fig_5
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -57,11 +58,14 @@ ELSEWHERE = {
 SEEDS = re.compile(r"(\bseeds=|--seeds )\d+")
 REPEATING = re.compile(r"tailback (compare|sweep|tune) |python -m tailback\.papers\.packet_pair ")
 """Commands that repeat their runs. Two of each do here: more make intervals narrower, and find nothing new."""
-LASTING = re.compile(r'^(duration|warm_up) = "\d+ s"', re.MULTILINE)
-SHORT = {"duration": 10, "warm_up": 2}
-LATER = re.compile(r'(?:start|stop|from|at) = "([\d.]+) s"')
-"""Scenarios of minutes in which all is there from the beginning run for seconds here: that is enough for what a page does with
-them. At their full length each runs once in tests/test_queues.py."""
+TIME = re.compile(r'\b(duration|warm_up|start|stop|from|to|at) = "([\d.]+) s"')
+SHORT = 10
+"""Seconds. Scenarios that last for minutes run in so many here, with all that happens in them as many times sooner: that is
+enough for what a page does with them. At their full length those of the guide for queues run once in tests/test_queues.py, and
+the first example on the pages that are read first."""
+LASTING = re.compile(r'\bduration="(\d+) s", warm_up="\d+ s"')
+"""The same in Python, where all is there from the beginning."""
+SECONDS = re.compile(r'"([\d.]+) s"')
 INLINE = re.compile(r"`((?:\.venv/bin/)?(?:tailback|make|cargo|pip|python -m) [^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
@@ -88,22 +92,37 @@ def test_local_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
-def lay_out(folder: Path, page: Path) -> None:
-    """The examples; of the guide for queues those that the page's code names, shorter. All of them run in tests/test_queues.py."""
+def hurried(text: str) -> str:
+    """A scenario of many seconds in few."""
+    lasts = next(float(time) for field, time in TIME.findall(text) if field == "duration")
+    return TIME.sub(lambda found: f'{found[1]} = "{float(found[2]) * SHORT / max(lasts, SHORT):g} s"', text)
+
+
+def hurried_code(body: str) -> str:
+    """The same of a block of Python."""
+    others = SECONDS.findall(LASTING.sub("", body))
+    if any(float(time) >= SHORT for time in others):
+        return body
+    return LASTING.sub(
+        lambda found: found[0] if int(found[1]) <= SHORT else f'duration="{SHORT} s", warm_up="2 s"', body
+    )
+
+
+def lay_out(folder: Path, page: Path, *, whole: bool) -> None:
+    """The examples, the first of them shorter but where it is to be whole; of the guide for queues those that the page's code
+    names, shorter."""
     code = "\n".join(blocks(page, "python", "sh", "console"))
     folder.mkdir()
     for there in (ROOT / "examples").iterdir():
-        if there.name != "rfc7928":
+        if there.name == "dumbbell.toml" and not whole:
+            (folder / there.name).write_text(hurried(there.read_text(encoding="utf-8")), encoding="utf-8")
+        elif there.name != "rfc7928":
             (folder / there.name).symlink_to(there)
     (folder / "rfc7928").mkdir()
     for there in (ROOT / "examples" / "rfc7928").iterdir():
-        if not re.search(rf"\b{there.stem}\b", code):
-            continue
-        text = there.read_text(encoding="utf-8")
-        if all(float(time) < SHORT["duration"] for time in LATER.findall(text)):
-            text, changed = LASTING.subn(lambda field: f'{field[1]} = "{SHORT[field[1]]} s"', text)
-            assert changed == len(SHORT), there
-        (folder / "rfc7928" / there.name).write_text(text, encoding="utf-8")
+        if re.search(rf"\b{there.stem}\b", code):
+            text = hurried(there.read_text(encoding="utf-8"))
+            (folder / "rfc7928" / there.name).write_text(text, encoding="utf-8")
 
 
 class Reader:
@@ -113,7 +132,7 @@ class Reader:
         self._page, self._folder = page, folder
         # To start costs more than most commands: it is enough that it is tried on the pages that are read first.
         self._fresh = page.name in {"README.md", "quickstart.md"}
-        lay_out(folder / "examples", page)
+        lay_out(folder / "examples", page, whole=self._fresh)
         self._session: dict[str, Any] = {"__name__": "__example__"}
 
     def read(self) -> None:
@@ -121,7 +140,7 @@ class Reader:
         for language, written in BLOCK.findall(self._page.read_text(encoding="utf-8")):
             body = SEEDS.sub(r"\g<1>2", written)
             if language == "python":
-                self._python(body)
+                self._python(body if self._fresh else hurried_code(body))
             elif language in {"sh", "console"}:
                 for line in body.splitlines():
                     self._command(line.removeprefix("$ "))
@@ -146,7 +165,7 @@ class Reader:
             case "python":
                 words = [sys.executable, *words[1:]]
             case "tailback" if self._fresh or "--custom" in words:  # Files must not meet the session's own parts.
-                words = [sys.executable, "-m", "tailback.cli", *words[1:]]
+                words = [sys.executable, "-m", "tailback", *words[1:]]
             case "tailback":
                 done = CliRunner().invoke(cli.app, words[1:], catch_exceptions=False)
                 assert done.exit_code == 0, f"{line}\n{done.output}"
@@ -181,6 +200,7 @@ def test_page_runs_as_written(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("TAILBACK_CACHE", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(fig_5, "_effort", lambda _: (40_000, 2))  # As in tests/test_papers.py.
     before = set(sys.modules)
     Reader(page, tmp_path).read()
     for report in tmp_path.rglob("index.html"):

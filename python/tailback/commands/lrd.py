@@ -87,6 +87,9 @@ def write(found: Study, folder: Path) -> list[Path]:
     Raises:
         StorageError: where that fails.
     """
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
     from tailback.plot.lrd import overview
     from tailback.plot.style import save
     from tailback.results.files import make_folder, write_file

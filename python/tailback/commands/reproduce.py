@@ -62,6 +62,9 @@ def reproduce_items(
 ) -> int:
     """Runs items, all of them ``again`` or those that were not finished before, writes figures, data and the report; gives the
     exit status."""
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
     from tailback.papers import ledger
     from tailback.papers.reproduce import reproduce
     from tailback.papers.reproduce import summary as fared

@@ -31,6 +31,9 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
 
 
 def _written(folder: Path, out: Path | None, cells: Mapping[str, str | None], trust: bool) -> Path:
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
     from tailback.report.drawn import Cells
     from tailback.report.page import expect_room, room
     from tailback.report.sweep import write_result_report, write_sweep_report

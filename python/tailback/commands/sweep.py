@@ -163,6 +163,9 @@ def _twice(field: str, before: str) -> ScenarioError:
 
 def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
     """Saves the runs, draws them, and prints what they say."""
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
     from tailback.report.sweep import write_sweep_report
     from tailback.results.places import place
     from tailback.sweeps.store import same, save
