@@ -43,6 +43,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves out the reports, which take most of the time of a short sweep, where only what the terminal says is looked at."""
+    monkeypatch.setattr("tailback.report.sweep.write_sweep_report", lambda *_: None)
+
+
 def test_the_page_shows_the_example() -> None:
     example = (ROOT / "examples" / "gentle.py").read_text(encoding="utf-8")
     shown = re.search(r"class Gentle.*?\n```", (ROOT / "docs" / "custom-controller.md").read_text(), re.DOTALL)
@@ -201,7 +206,8 @@ def heads(said: str) -> str:
     return " ".join(said.split("\n ─", maxsplit=1)[0].split())
 
 
-def test_metrics_by_name_stand_in_the_tables(folder: Path) -> None:
+def test_metrics_by_name_stand_in_the_tables(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_reports(monkeypatch)
     (folder / "web.toml").write_text(WEB)
     line = "tailback sweep web.toml --over buffer='30 packets, 60 packets' --seeds 2"
     usual = tailback(line)
@@ -283,13 +289,14 @@ def test_shares_are_drawn_along_what_varies_most(folder: Path) -> None:
     assert "tailback plot swept share delay" in (folder / "swept/report/index.html").read_text(encoding="utf-8")
 
 
-def test_means_without_intervals_say_why(folder: Path) -> None:
+def test_means_without_intervals_say_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "web.toml").write_text(WEB)
     one = tailback("tailback compare cubic reno --over web.toml --seeds 1")
     assert "2 runs, 1 seed each\n" in one
     assert "One seed says nothing about the spread: means have no intervals. --seeds 5 gives some." in one
     page = (folder / "out/web-compare/report/index.html").read_text(encoding="utf-8")
     assert "One seed says nothing about the spread" in page
+    without_reports(monkeypatch)
     still = 'duration = "3 s"\ntopology = { template = "dumbbell" }\n[[flows]]\nscheme = "cubic"\n'
     (folder / "still.toml").write_text(still)
     alike = tailback("tailback compare cubic reno --over still.toml --seeds 2")
