@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 from pathlib import Path
@@ -49,12 +50,16 @@ def tailback(*words: str) -> str:
 
 
 @pytest.mark.parametrize("command", ["report out/small-seed-1", "reproduce mtsc/fig-5 --jobs 1", "lrd volumes.csv"])
-def test_folders_of_others_are_not_written_into(here: Path, command: str) -> None:
+def test_folders_of_others_are_not_written_into(here: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tailback("run", "small.toml", "--no-plot")
     (here / "volumes.csv").write_text("bytes\n" + "1\n2\n4\n" * 200)
     (here / "keep").mkdir()
     (here / "keep" / "a.txt").write_text("hi")
-    done = CliRunner().invoke(cli.app, [*command.split(), "--out", "keep"])
+    # Nobody waits for a study, only to hear that.
+    studies = importlib.import_module("tailback.analysis.lrd.study")
+    with monkeypatch.context() as patched:
+        patched.setattr(studies, "study", lambda *_, **__: pytest.fail("studied before"))
+        done = CliRunner().invoke(cli.app, [*command.split(), "--out", "keep"])
     assert isinstance(done.exception, tb.StorageError), done.output
     assert "keep: exists and holds something else; expected a new or empty folder" in str(done.exception)
     assert [path.name for path in (here / "keep").iterdir()] == ["a.txt"]

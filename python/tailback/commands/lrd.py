@@ -52,6 +52,8 @@ def study_trace(source: Path, asked: Asked, out: Path | None, *, plot: bool, as_
     if asked.quantiser not in {"sigma", "equal"}:
         raise refused("--quantiser", asked.quantiser, "sigma or equal")
     trace = read_trace(source, bin=_seconds("--bin", asked.bin), column=asked.column, link=asked.link)
+    if out is not None:  # To study takes seconds and more.
+        expect_room(out, mine=lambda folder: "long_range_dependent" in written(folder, ABOUT))
     found = study(
         trace,
         shortest=_seconds("--shortest", asked.shortest),
@@ -60,8 +62,6 @@ def study_trace(source: Path, asked: Asked, out: Path | None, *, plot: bool, as_
         quantiser="equal" if asked.quantiser == "equal" else "sigma",
         levels=asked.levels,
     )
-    if out is not None:
-        expect_room(out, mine=lambda folder: "long_range_dependent" in written(folder, ABOUT))
     files, note = [], ""
     if plot or out is not None:
         with place(out, Path("out") / f"lrd-{source.stem or source.name}", _same(found)) as where:
