@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Echo, chat, drop_tail, link};
+use common::{Echo, OfNotes, chat, drop_tail, link};
 use proptest::prelude::*;
 use tailback_core::{
     Bytes, DropReason, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation, Output, Packet, Span,
@@ -73,9 +73,9 @@ fn burst(staged: bool, changes: &[(Time, Span)]) -> AccumulationSeries {
         flows: vec![Path { flow, hops, members: Vec::new() }],
     });
     let end = Time::ZERO + Span::from_millis(60);
-    let mut sim = network.build(end, recorder).expect("a sound network");
+    let mut sim = network.build(end, OfNotes::new(recorder)).expect("a sound network");
     sim.run_until(end);
-    sim.into_recorder().finish(60).remove(0)
+    sim.into_recorder().take::<Accumulation>().finish(60).remove(0)
 }
 
 /// The bins in which something is there, from the first on.
@@ -156,11 +156,11 @@ impl Recorder for Ledger {
 }
 
 /// A line of links with a flow over all of it, first, and one over each.
-fn line<R: Recorder>(
+fn line<R: Recorder + 'static>(
     (seed, hops, staged, loss): (u64, &[(u64, u64, u32)], bool, f64),
     recorder: impl FnOnce(FlowId, Vec<Hop>) -> R,
     others: bool,
-) -> Simulator<R> {
+) -> Simulator<OfNotes> {
     let mut network = NetworkBuilder::new(seed);
     let mut links = Vec::new();
     for (index, &(mbit, millis, buffer)) in hops.iter().enumerate() {
@@ -176,7 +176,7 @@ fn line<R: Recorder>(
     }
     let hop = |(id, &(_, millis, _))| Hop { loses_on_wire: loss > 0.0, ..hop(id, millis) };
     let recorder = recorder(flow, links.into_iter().zip(hops).map(hop).collect());
-    network.build(END, recorder).expect("a sound network")
+    network.build(END, OfNotes::new(recorder)).expect("a sound network")
 }
 
 const END: Time = Time::from_nanos(300_000_000);
@@ -205,7 +205,7 @@ proptest! {
         };
         let mut sim = line((seed, &hops, staged, loss), both, true);
         sim.run_until(END);
-        let (recorder, ledger) = sim.into_recorder();
+        let (recorder, ledger): (Accumulation, Ledger) = sim.into_recorder().take();
         let seen = recorder.finish(BINS).remove(0);
         let mut most = 0;
         for bin in 0..BINS {
@@ -232,7 +232,7 @@ proptest! {
         };
         let mut sim = line((seed, &hops, staged, 0.0), both, false);
         sim.run_until(END);
-        let (recorder, series) = sim.into_recorder();
+        let (recorder, series): (Accumulation, Series) = sim.into_recorder().take();
         let series = series.finish();
         let seen = recorder.finish(series.times.len()).remove(0);
         for bin in 0..series.times.len() {
@@ -249,7 +249,7 @@ proptest! {
         let run = |staged| {
             let mut sim = line((seed, &hops, staged, 0.0), exact, true);
             sim.run_until(END);
-            sim.into_recorder().finish(BINS).remove(0)
+            sim.into_recorder().take::<Accumulation>().finish(BINS).remove(0)
         };
         let (direct, staged) = (run(false), run(true));
         // A packet in transmission at the end, known only to the direct form, is nothing yet to the receiver.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common;
 
-use common::{built, chat, link};
+use common::{OfPackets, built, chat, link};
 use proptest::prelude::*;
 use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, Distribution, DropReason, FlowId, Kind, LinkId, Packet, Span, Time,
@@ -86,17 +86,17 @@ impl Case {
         spec
     }
 
-    fn network(&self) -> Simulator<Recorded> {
+    fn network(&self) -> Simulator<OfPackets> {
         let mut network = NetworkBuilder::new(self.seed);
         let there = network.link(self.spec());
         let back = network.link(link("back", 100, 1, common::unbounded()));
         for (index, &gap) in self.gaps.iter().enumerate() {
             chat(&mut network, &format!("flow {index}"), &[there], &[back], Span::from_micros(gap));
         }
-        network.build(END, Recorded::default()).expect("a sound network")
+        network.build(END, OfPackets::new(Recorded::default())).expect("a sound network")
     }
 
-    fn simulate(&self) -> Simulator<Recorded> {
+    fn simulate(&self) -> Simulator<OfPackets> {
         let mut simulator = self.network();
         simulator.run_until(END);
         simulator
@@ -185,7 +185,7 @@ proptest! {
     fn a_link_in_the_simulator_and_by_hand_passes_the_same_packets(case in cases(), lag in 1_u64..50) {
         let mut simulator = case.simulate();
         let counted = simulator.link(TESTED);
-        let Recorded { offered, left: simulated } = simulator.into_recorder();
+        let Recorded { offered, left: simulated } = simulator.into_recorder().take();
         prop_assert!(offered.len() > 20);
 
         let (mut by_hand, mut annexes) = (StandaloneLink::new(case.spec(), case.seed), Annexes::new());

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::sync::Arc;
 
-use common::{built, drop_tail, link};
+use common::{OfPackets, built, drop_tail, link};
 use proptest::prelude::*;
 use tailback_control::{SCHEMES, Scheme};
 use tailback_core::{Annexes, Bytes, Capacity, Distribution, FlowId, LinkId, Packet, Span, Time};
@@ -74,7 +74,7 @@ fn through_bytes(mut packet: Packet, annexes: &mut Annexes) -> Packet {
 #[test]
 fn the_wire_codec_carries_everything() {
     let run = |coded: bool| {
-        let mut sim = network(Bytes::MAX, &Impairments::default(), Digest::default());
+        let mut sim = network(Bytes::MAX, &Impairments::default(), OfPackets::new(Digest::default()));
         if coded {
             sim.force_codec(through_bytes);
         }
@@ -83,7 +83,7 @@ fn the_wire_codec_carries_everything() {
             sim.link(LinkId(0)).dropped_total().packets > 0,
             "losses, so that there are ranges to report"
         );
-        sim.into_recorder()
+        sim.into_recorder().take::<Digest>()
     };
     assert_eq!(run(false), run(true));
 }

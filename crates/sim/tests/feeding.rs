@@ -1,7 +1,7 @@
 //! Links that are fed by one other link alone, in networks drawn at random: packets enter them ahead of their time, and nobody can
 //! tell. How much that saves, and networks made by hand, are in `feeding_by_hand.rs`.
 
-use crate::common::{built, chat, drop_tail, link, unbounded};
+use crate::common::{Sampling, built, chat, drop_tail, link, unbounded};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -243,7 +243,7 @@ pub(crate) fn stream(
     }
 }
 
-fn build(case: &Case, link_by_link: bool) -> Simulator<Looks> {
+fn build(case: &Case, link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(case.seed);
     if link_by_link {
         network.link_by_link();
@@ -285,7 +285,7 @@ fn build(case: &Case, link_by_link: bool) -> Simulator<Looks> {
         }
     }
     let looks = Looks::every(Span::from_micros(case.look));
-    network.build(Time::from_secs_f64(1000.0), looks).expect("a sound network")
+    network.build(Time::from_secs_f64(1000.0), Sampling::new(looks)).expect("a sound network")
 }
 
 /// What anybody can see of a run.
@@ -299,7 +299,7 @@ pub(crate) struct Seen {
     annexes: usize,
 }
 
-pub(crate) fn seen(mut sim: Simulator<Looks>) -> (Seen, u64) {
+pub(crate) fn seen(mut sim: Simulator<Sampling>) -> (Seen, u64) {
     let mut seen = Seen::default();
     for step in 1..=7 {
         sim.run_until(Time::from_nanos(57_142_857 * step));
@@ -311,7 +311,7 @@ pub(crate) fn seen(mut sim: Simulator<Looks>) -> (Seen, u64) {
         seen.annexes += sim.live_annexes();
     }
     let left_out = sim.events_left_out();
-    (Seen { looks: sim.into_recorder(), ..seen }, left_out)
+    (Seen { looks: sim.into_recorder().take(), ..seen }, left_out)
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! Links that are fed by one other link alone, in networks made by hand: how many events are left out, and that nobody can tell where
 //! queues are fair, packets paced, or flows late. Networks drawn at random are in `feeding.rs`.
 
-use crate::common::{Chatter, Echo, built, chat, drop_tail, link, unbounded};
+use crate::common::{Chatter, Echo, Sampling, built, chat, drop_tail, link, unbounded};
 use crate::feeding::{Looks, seen, stream};
 
 use tailback_core::{BitRate, Capacity, FlowId, LinkId, Span, Time};
@@ -38,7 +38,7 @@ fn dumbbell(link_by_link: bool, scheme: Option<&str>) -> (Simulator<()>, [[Vec<L
 
 /// A stream whose receiver answers over a link with a fair queue, or over one into which another flow sends.
 #[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
-fn crossed(link_by_link: bool, fair: bool) -> Simulator<Looks> {
+fn crossed(link_by_link: bool, fair: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -62,7 +62,7 @@ fn crossed(link_by_link: bool, fair: bool) -> Simulator<Looks> {
         chat(&mut network, "third", &[down_back, back, third], &[third_back], Span::from_micros(900));
     }
     let looks = Looks::every(Span::from_millis(100));
-    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(looks)).expect("a sound network")
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn of_six_arrivals_in_a_dumbbell_two_are_left_out_and_a_third_where_receivers_ac
 
 /// Two streams through one bottleneck with a fair queue, each behind access links of its own.
 #[expect(clippy::default_trait_access, reason = "the variants name what is configured")]
-fn fair_dumbbell(link_by_link: bool, weighted: bool) -> Simulator<Looks> {
+fn fair_dumbbell(link_by_link: bool, weighted: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -110,7 +110,7 @@ fn fair_dumbbell(link_by_link: bool, weighted: bool) -> Simulator<Looks> {
         network.flow(stream(FlowId(index), "sack", 1, &forward, &reverse));
     }
     let looks = Looks::every(Span::from_millis(70));
-    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(looks)).expect("a sound network")
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn what_leaves_a_fair_queue_takes_no_event_and_nobody_can_tell() {
 
 /// Who talks so fast through a fair queue that thousands of packets arrive in one delay of its link.
 #[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
-fn fast_and_fair(link_by_link: bool) -> Simulator<Looks> {
+fn fast_and_fair(link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -146,7 +146,7 @@ fn fast_and_fair(link_by_link: bool) -> Simulator<Looks> {
         chat(&mut network, &format!("flow {index}"), &forward, &reverse, Span::from_micros(14 + index));
     }
     let looks = Looks::every(Span::from_millis(70));
-    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(looks)).expect("a sound network")
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_paced_packet_leaves_without_an_event_where_that_is_before_the_next_acknowle
 }
 
 /// Paced streams that share their first link, and hear over links of their own.
-fn behind_one_link(link_by_link: bool) -> Simulator<Looks> {
+fn behind_one_link(link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -204,7 +204,7 @@ fn behind_one_link(link_by_link: bool) -> Simulator<Looks> {
         network.flow(stream(flow, "monaco", 1, forward, reverse));
     }
     let looks = Looks::every(Span::from_millis(100));
-    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(looks)).expect("a sound network")
 }
 
 #[test]

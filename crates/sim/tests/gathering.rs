@@ -8,7 +8,7 @@ use tailback_link::{LinkCounters, LossModel};
 use tailback_sim::{FlowSpec, MemoryLimit, NetworkBuilder, Simulator};
 use tailback_transport::{AnyReceiver, AnySender};
 
-use crate::common::{Chatter, Echo, chat, drop_tail, link, unbounded};
+use crate::common::{Chatter, Echo, Sampling, chat, drop_tail, link, unbounded};
 use crate::feeding::{Looks, queue, stream};
 
 /// How a flow gets to the link in which all meet, and on from there.
@@ -92,7 +92,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 /// The network, and the routes of its flows.
-fn build(case: &Case, link_by_link: bool) -> (Simulator<Looks>, Vec<[Vec<LinkId>; 2]>) {
+fn build(case: &Case, link_by_link: bool) -> (Simulator<Sampling>, Vec<[Vec<LinkId>; 2]>) {
     let mut network = NetworkBuilder::new(case.seed);
     network.gather_from(2);
     if link_by_link {
@@ -151,11 +151,11 @@ fn build(case: &Case, link_by_link: bool) -> (Simulator<Looks>, Vec<[Vec<LinkId>
         routes.push(route);
     }
     let looks = Looks::every(Span::from_micros(case.look));
-    (network.build(Time::from_secs_f64(100.0), looks).expect("a sound network"), routes)
+    (network.build(Time::from_secs_f64(100.0), Sampling::new(looks)).expect("a sound network"), routes)
 }
 
 /// A chatter over these links that begins now.
-fn chatter(sim: &Simulator<Looks>, [forward, reverse]: &[Vec<LinkId>; 2]) -> FlowSpec {
+fn chatter(sim: &Simulator<Sampling>, [forward, reverse]: &[Vec<LinkId>; 2]) -> FlowSpec {
     let flow = FlowId::from(sim.flow_count());
     FlowSpec {
         name: format!("late {}", flow.0),
@@ -169,7 +169,7 @@ fn chatter(sim: &Simulator<Looks>, [forward, reverse]: &[Vec<LinkId>; 2]) -> Flo
 }
 
 /// All that anybody can see now.
-fn seen(sim: &mut Simulator<Looks>) -> (Vec<LinkCounters>, Vec<Observation>, u64, usize) {
+fn seen(sim: &mut Simulator<Sampling>) -> (Vec<LinkCounters>, Vec<Observation>, u64, usize) {
     let links = (0..sim.link_count()).map(LinkId::from).collect::<Vec<_>>();
     let flows = (0..sim.flow_count()).map(FlowId::from);
     let ends = flows.flat_map(|id| [sim.sender(id), sim.receiver(id)]).collect();
@@ -202,7 +202,7 @@ proptest! {
             each.run_until(now);
             prop_assert_eq!(seen(&mut late), seen(&mut each), "at {:?}", now);
         }
-        prop_assert_eq!(late.into_recorder(), each.into_recorder());
+        prop_assert_eq!(late.into_recorder().take::<Looks>(), each.into_recorder().take::<Looks>());
     }
 }
 
@@ -350,10 +350,10 @@ fn a_dumbbell_is_the_same_with_lists() {
         }
         let end = Time::from_secs_f64(20.0);
         let looks = Looks::every(Span::from_millis(7));
-        let mut sim = network.build(end, looks).expect("a sound network");
+        let mut sim = network.build(end, Sampling::new(looks)).expect("a sound network");
         assert_eq!(sim.links_gathered(), if link_by_link { 0 } else { 2 });
         sim.run_until(end);
-        (seen(&mut sim), sim.into_recorder())
+        (seen(&mut sim), sim.into_recorder().take::<Looks>())
     };
     // Drop-tail and both fair queues.
     for queue in [0, 3, 4] {

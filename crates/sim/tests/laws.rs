@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{built, chat, drop_tail, link, unbounded};
+use common::{OfPackets, built, chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
 use tailback_core::{Bytes, Capacity, Distribution, FlowId, LinkId, Span, Time};
 use tailback_link::{
@@ -139,13 +139,13 @@ proptest! {
 
     #[test]
     fn what_a_link_delivers_arrives_at_the_next_place(case in cases(), staged in any::<bool>()) {
-        let mut sim = build(&case, staged, usize::MAX, PacketLog::default());
+        let mut sim = build(&case, staged, usize::MAX, OfPackets::new(PacketLog::default()));
         sim.run_until(END);
         let links = sim.link_count();
         let delivered: u64 = (0..links).map(|index| sim.link(LinkId::from(index)).delivered.packets).sum();
         let arrived: u64 = (0..links).map(|index| sim.link(LinkId::from(index)).arrived.packets).sum();
         let discarded: u64 = (0..sim.flow_count()).map(|index| sim.discarded(FlowId::from(index))).sum();
-        let log = sim.into_recorder();
+        let log: PacketLog = sim.into_recorder().take();
         let count = |kind: LogKind| (0..log.kind.len()).filter(|&row| log.kind[row] == kind as u8).count() as u64;
         // Offers that did not come from an endpoint came from a link, and so did what endpoints got.
         prop_assert_eq!(arrived, count(LogKind::Offered));
@@ -180,13 +180,13 @@ proptest! {
         let run = |staged| {
             let states = States { is_looking, ..States::default() };
             let recorder = (states, (Digest::default(), PacketLog::default()));
-            let mut sim = build(&case, staged, usize::MAX, recorder);
+            let mut sim = build(&case, staged, usize::MAX, OfPackets::new(recorder));
             let mut counters = Vec::new();
             for step in 1..=20 {
                 sim.run_until(Time::from_nanos(END.as_nanos() / 20 * step));
                 counters.extend((0..sim.link_count()).map(|i| sim.link(LinkId::from(i))));
             }
-            (counters, sim.into_recorder())
+            (counters, sim.into_recorder().take::<(States, (Digest, PacketLog))>())
         };
         let (direct_counters, (direct_states, (direct, direct_log))) = run(false);
         let (staged_counters, (staged_states, (staged, staged_log))) = run(true);
@@ -205,9 +205,9 @@ proptest! {
     #[test]
     fn equal_seeds_give_equal_runs_also_on_another_thread(case in cases()) {
         let run = |case: &Case| {
-            let mut sim = build(case, false, usize::MAX, Digest::default());
+            let mut sim = build(case, false, usize::MAX, OfPackets::new(Digest::default()));
             sim.run_until(END);
-            sim.into_recorder()
+            sim.into_recorder().take::<Digest>()
         };
         let here = run(&case);
         let there = std::thread::scope(|scope| scope.spawn(|| run(&case)).join().expect("no panic"));
@@ -216,22 +216,22 @@ proptest! {
 
     #[test]
     fn a_run_in_steps_is_the_same_run(case in cases(), steps in 1_u64..50) {
-        let mut whole = build(&case, false, usize::MAX, Digest::default());
+        let mut whole = build(&case, false, usize::MAX, OfPackets::new(Digest::default()));
         whole.run_until(END);
-        let mut cut = build(&case, false, usize::MAX, Digest::default());
+        let mut cut = build(&case, false, usize::MAX, OfPackets::new(Digest::default()));
         for step in 1..=steps {
             cut.run_until(Time::from_nanos(END.as_nanos() / steps * step));
         }
         cut.run_until(END);
-        prop_assert_eq!(whole.into_recorder(), cut.into_recorder());
+        prop_assert_eq!(whole.into_recorder().take::<Digest>(), cut.into_recorder().take::<Digest>());
     }
 
     #[test]
     fn adding_a_flow_leaves_the_draws_of_others_alone(case in cases()) {
         let sent = |flows: usize| {
-            let mut sim = build(&case, false, flows, PacketLog::default());
+            let mut sim = build(&case, false, flows, OfPackets::new(PacketLog::default()));
             sim.run_until(END);
-            let log = sim.into_recorder();
+            let log: PacketLog = sim.into_recorder().take();
             (0..log.time.len())
                 .filter(|&i| log.kind[i] == 0 && log.flow[i] == 0 && log.bits[i] % 4 == 0)
                 .map(|i| (log.time[i], log.number[i], log.size[i]))
@@ -251,10 +251,10 @@ fn the_clock_never_goes_back() {
         wear: Impairments::default(),
         queue: 0,
     };
-    let mut sim = build(&case, false, usize::MAX, PacketLog::default());
+    let mut sim = build(&case, false, usize::MAX, OfPackets::new(PacketLog::default()));
     sim.run_until(END);
-    assert!(sim.recorder().time.is_sorted());
-    assert!(sim.recorder().time.len() > 1000);
+    assert!(sim.recorder().get::<PacketLog>().time.is_sorted());
+    assert!(sim.recorder().get::<PacketLog>().time.len() > 1000);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! flow's acknowledgements), and packets at the very instant of another event: what is done ahead of time changes nothing.
 //! Networks at random are in `feeding.rs` and `left_out.rs`.
 
-use crate::common::{chat, drop_tail, link, unbounded};
+use crate::common::{Sampling, chat, drop_tail, link, unbounded};
 use crate::feeding::stream;
 use crate::feeding_apart::{add_aggregate, agree, seen};
 use tailback_core::{BitRate, FlowId, LinkId, Span, Time};
@@ -151,7 +151,9 @@ fn a_recorder_that_looks_at_nothing_does_not_cut_a_run() {
             network.link(link(name, mbit, millis, queue))
         });
         network.flow(stream(FlowId(0), "monaco", 1, &[up, bottleneck, down], &[back]));
-        let mut sim = network.build(Time::from_secs_f64(100.0), Series::new(plan)).expect("a sound network");
+        let mut sim = network
+            .build(Time::from_secs_f64(100.0), Sampling::new(Series::new(plan)))
+            .expect("a sound network");
         let mut all = Vec::new();
         for millis in [500, 1003, 1004, 1004, 3000] {
             sim.run_until(Time::ZERO + Span::from_millis(millis));
@@ -160,7 +162,7 @@ fn a_recorder_that_looks_at_nothing_does_not_cut_a_run() {
             all.push((sim.now(), sim.events_handled(), ends, links));
         }
         let left_out = sim.events_left_out();
-        (all, sim.into_recorder().finish().times, left_out)
+        (all, sim.into_recorder().take::<Series>().finish().times, left_out)
     };
     let (uncut, cut) = (run(Vec::new()), run(vec![FlowId(0)]));
     assert_eq!((&uncut.0, &uncut.1), (&cut.0, &cut.1));

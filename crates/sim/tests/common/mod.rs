@@ -1,6 +1,10 @@
 //! Small endpoints and networks for the simulator's law tests: no congestion control, only packets that come and go.
 #![allow(dead_code, reason = "each test binary uses its own share of these helpers")]
 
+mod boxed;
+
+pub(crate) use boxed::{OfNotes, OfPackets, OfSenders, Sampling};
+
 use tailback_core::{
     AppInput, BitRate, Bytes, Capacity, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation,
     Output, Packet, Span, Time,
