@@ -233,7 +233,7 @@ proptest! {
             sim.run_until(END);
             let log: PacketLog = sim.into_recorder().take();
             (0..log.time.len())
-                .filter(|&i| log.kind[i] == 0 && log.flow[i] == 0 && log.bits[i] % 4 == 0)
+                .filter(|&i| log.kind[i] == 0 && log.flow[i] == 0 && log.bits[i].is_multiple_of(4))
                 .map(|i| (log.time[i], log.number[i], log.size[i]))
                 .collect::<Vec<_>>()
         };

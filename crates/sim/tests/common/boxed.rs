@@ -75,7 +75,7 @@ impl<const PACKETS: bool, const NOTES: bool, const OBSERVED: bool> Boxed<PACKETS
 
     /// The recorder, as it was put in.
     pub(crate) fn take<R: 'static>(self) -> R {
-        *(self.0 as Box<dyn Any>).downcast().ok().expect("the type that was put in")
+        *(self.0 as Box<dyn Any>).downcast().expect("the type that was put in")
     }
 }
 
