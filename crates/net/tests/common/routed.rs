@@ -40,6 +40,8 @@ pub(crate) struct Lab {
     pub(crate) far: Namespace,
     /// Whether the receiver hears on all addresses of its host.
     pub(crate) hears_all: bool,
+    /// What both ends wait for one another.
+    pub(crate) patience: Span,
 }
 
 /// An interface on the way.
@@ -68,6 +70,7 @@ impl Lab {
             router: Namespace::new()?,
             far: Namespace::new()?,
             hears_all: false,
+            patience: Span::from_secs(5),
         };
         for (host, side) in [(&lab.near, 1), (&lab.far, 2)] {
             // A thread stands for its namespace.
@@ -163,7 +166,8 @@ pub(crate) fn moved(
     let pair = KeyPair::generate().expect("random numbers");
     let keys = Some((KeyPair::generate().expect("random numbers"), Invitation::of(&pair)));
     let to: IpAddr = to.parse().expect("an address");
-    let receiving = receiving(&target, &pair, (!lab.hears_all).then_some(to));
+    let receiving =
+        ReceiveConfig { patience: lab.patience, ..receiving(&target, &pair, (!lab.hears_all).then_some(to)) };
     let ((tell, told), (see, seen), (sizing, sized)) = (channel(), channel(), channel());
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
@@ -181,7 +185,7 @@ pub(crate) fn moved(
             lab.far.run(job).expect("no panic")
         });
         let port = told.recv().expect("it listens").port();
-        let config = sending(&file, (to, port).into(), keys);
+        let config = SendConfig { patience: lab.patience, ..sending(&file, (to, port).into(), keys) };
         let sender = scope.spawn(move || {
             let clock = Clock::start();
             let job = move || {
