@@ -37,12 +37,11 @@ ifneq ($(filter test mypy pytest docs,$(MAKECMDGOALS)),)
 TURN := $(STAMPS)/dev
 endif
 
-# `make test` runs two jobs at once: the core is built while the Rust tests compile and run. What cargo builds takes turns,
-# since cargo locks its folder; pytest uses every core and comes last.
+# `make test` runs two jobs at once. What cargo builds takes turns, since cargo locks its folder, and meanwhile the other job is
+# for what does not compile; pytest uses every core and comes last.
 ifeq ($(MAKECMDGOALS),test)
 MAKEFLAGS += --jobs=2
 clippy: | fmt
-# What compiles takes turns; meanwhile the other job is for what does not.
 rustdoc: | clippy $(STAMPS)/some-core
 cargo-test: | rustdoc
 wasm: | cargo-test

@@ -24,9 +24,9 @@ const SIZE: usize = 10_000_000;
 /// What both ends wait for one another.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// Where interfaces come and go: the system may take seconds to bring one up again, and who is up first asks for a neighbour that
+/// The same where interfaces come and go: the system may take seconds to bring one up again, and who is up first asks for a neighbour that
 /// is not there yet, and asks again after a second (RFC 4861, section 10). So it can be that nothing comes through for a while.
-const LONGER: Span = Span::from_secs(15);
+const WHERE_IT_FLAPS: Span = Span::from_secs(15);
 
 /// A lab whose router lets 20 Mbit/s through.
 fn lab() -> Option<Lab> {
@@ -113,7 +113,7 @@ fn interfaces_that_come_and_go_are_gone_on_with() {
         for (scheme, size, to) in
             [("cubic", SIZE, FOUR), ("cubic", SIZE, SIX), ("fixed-rate", SIZE / 10, SIX)]
         {
-            scope.spawn(move || survives(("flaps", LONGER), (scheme, size), to, true, &flap));
+            scope.spawn(move || survives(("flaps", WHERE_IT_FLAPS), (scheme, size), to, true, &flap));
         }
     });
 }

@@ -166,8 +166,7 @@ pub(crate) fn moved(
     let pair = KeyPair::generate().expect("random numbers");
     let keys = Some((KeyPair::generate().expect("random numbers"), Invitation::of(&pair)));
     let to: IpAddr = to.parse().expect("an address");
-    let receiving =
-        ReceiveConfig { patience: lab.patience, ..receiving(&target, &pair, (!lab.hears_all).then_some(to)) };
+    let receiving = receiving(&target, &pair, (!lab.hears_all).then_some(to), lab.patience);
     let ((tell, told), (see, seen), (sizing, sized)) = (channel(), channel(), channel());
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
@@ -185,7 +184,7 @@ pub(crate) fn moved(
             lab.far.run(job).expect("no panic")
         });
         let port = told.recv().expect("it listens").port();
-        let config = SendConfig { patience: lab.patience, ..sending(&file, (to, port).into(), keys) };
+        let config = sending(&file, (to, port).into(), keys, lab.patience);
         let sender = scope.spawn(move || {
             let clock = Clock::start();
             let job = move || {
@@ -213,7 +212,7 @@ pub(crate) fn moved(
     })
 }
 
-fn receiving(folder: &Path, pair: &KeyPair, address: Option<IpAddr>) -> ReceiveConfig {
+fn receiving(folder: &Path, pair: &KeyPair, address: Option<IpAddr>, patience: Span) -> ReceiveConfig {
     ReceiveConfig {
         folder: folder.to_owned(),
         address,
@@ -221,12 +220,12 @@ fn receiving(folder: &Path, pair: &KeyPair, address: Option<IpAddr>) -> ReceiveC
         port: 0,
         keys: Some(pair.clone()),
         only: None,
-        patience: Span::from_secs(5),
+        patience,
         overwrite: true,
     }
 }
 
-fn sending(file: &Path, to: SocketAddr, keys: Option<(KeyPair, Invitation)>) -> SendConfig {
-    let (patience, packet) = (Span::from_secs(5), Bytes::new(1500));
+fn sending(file: &Path, to: SocketAddr, keys: Option<(KeyPair, Invitation)>, patience: Span) -> SendConfig {
+    let packet = Bytes::new(1500);
     SendConfig { file: file.to_owned(), peers: vec![to], keys, patience, packet, longer: LONGER }
 }

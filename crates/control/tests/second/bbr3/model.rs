@@ -42,7 +42,7 @@ impl Bbr {
 
     pub(super) fn update_aggregation(&mut self, now: f64) {
         // Whole nanoseconds: where an epoch lasts just two round trip times, the last bit decides whether the window may grow.
-        let lasted = ((now - self.extra_start) * 1e9).round() / 1e9;
+        let lasted = ((now - self.extra_start) * 1e9).round() * 1e-9;
         let mut expected = self.bw() * lasted;
         if self.extra_delivered <= expected {
             (self.extra_delivered, self.extra_start, expected) = (0.0, now, 0.0);
