@@ -131,6 +131,8 @@ schemes! {
     }
 }
 
+tailback_core::chosen!(Scheme);
+
 /// A scheme in the table of all.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {

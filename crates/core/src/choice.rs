@@ -2,12 +2,10 @@
 //! `queue = { name = "red" }`. Which names there are is the business of the wrapped type.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A tagged choice that may be written as its bare name. Always written out as a table.
@@ -39,22 +37,59 @@ impl<T: Serialize> Serialize for Choice<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Choice<T> {
+/// A table of a name and its parameters, as it is written.
+pub type Table = serde_json::Value;
+
+/// Why a table could not be read.
+pub type Unread = serde_json::Error;
+
+/// What is chosen by name. It is read in its own crate, from one form: compiled once there, and not anew for each crate and each
+/// test that reads it, as what serde derives would be.
+pub trait Chosen: Sized {
+    /// Reads a table with a name and its parameters.
+    ///
+    /// # Errors
+    /// Says which name or parameter is unknown, or has a value of another kind.
+    fn from_table(table: Table) -> Result<Self, Unread>;
+}
+
+/// Makes these types of the crate at hand what [`Choice`] reads.
+#[macro_export]
+macro_rules! chosen {
+    ($($choice:ty),+ $(,)?) => {
+        $(
+            impl $crate::choice::Chosen for $choice {
+                fn from_table(table: $crate::choice::Table) -> Result<Self, $crate::choice::Unread> {
+                    serde::Deserialize::deserialize(table)
+                }
+            }
+        )+
+    };
+}
+
+impl<T: Chosen> Chosen for Box<T> {
+    fn from_table(table: Table) -> Result<Self, Unread> {
+        T::from_table(table).map(Self::new)
+    }
+}
+
+impl<'de, T: Chosen> Deserialize<'de> for Choice<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
-            type Value = T;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name, or a table with a name and its parameters")
-            }
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<T, E> {
-                T::deserialize(MapDeserializer::new(std::iter::once(("name", name))))
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map))
-            }
+        let written = Table::deserialize(deserializer)?;
+        read(written).map_err(D::Error::custom).map(Self)
+    }
+}
+
+/// Reads a bare name or a table.
+fn read<T: Chosen>(written: Table) -> Result<T, Unread> {
+    match written {
+        Table::Object(_) => T::from_table(written),
+        Table::String(name) => {
+            T::from_table(Table::Object([("name".to_owned(), name.into())].into_iter().collect()))
         }
-        deserializer.deserialize_any(Visitor(PhantomData)).map(Self)
+        other => Err(Unread::custom(format_args!(
+            "{other} is neither a name nor a table with a name and its parameters"
+        ))),
     }
 }
 

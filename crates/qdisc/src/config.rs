@@ -128,6 +128,8 @@ disciplines! {
     }
 }
 
+tailback_core::chosen!(Config);
+
 impl Default for Config {
     fn default() -> Self {
         Self::DropTail(DropTailConfig::default())

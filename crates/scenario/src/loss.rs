@@ -32,6 +32,8 @@ pub enum LossConfig {
     Scheduled(ScheduledLoss),
 }
 
+tailback_core::chosen!(LossConfig);
+
 impl LossConfig {
     /// Where packets are lost.
     pub fn place(&self) -> LossPlace {

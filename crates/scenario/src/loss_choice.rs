@@ -2,13 +2,12 @@
 //! models there are is said in `loss`.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tailback_core::Choice;
+use tailback_core::choice::{Choice, Table};
 
 use crate::loss::{IndependentLoss, LossConfig};
 
@@ -31,29 +30,14 @@ impl Serialize for LossChoice {
 
 impl<'de> Deserialize<'de> for LossChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = LossConfig;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a probability, a name, or a table with a name and its parameters")
-            }
-            fn visit_f64<E: serde::de::Error>(self, probability: f64) -> Result<LossConfig, E> {
-                Ok(LossConfig::Independent(IndependentLoss { probability, ..IndependentLoss::default() }))
-            }
-            fn visit_u64<E: serde::de::Error>(self, probability: u64) -> Result<LossConfig, E> {
-                self.visit_f64(probability as f64)
-            }
-            fn visit_i64<E: serde::de::Error>(self, probability: i64) -> Result<LossConfig, E> {
-                self.visit_f64(probability as f64)
-            }
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<LossConfig, E> {
-                Choice::deserialize(serde::de::value::StrDeserializer::new(name)).map(|Choice(model)| model)
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<LossConfig, A::Error> {
-                LossConfig::deserialize(MapAccessDeserializer::new(map))
-            }
+        let written = Table::deserialize(deserializer)?;
+        if let Some(probability) = written.as_f64() {
+            return Ok(Self(LossConfig::Independent(IndependentLoss {
+                probability,
+                ..IndependentLoss::default()
+            })));
         }
-        deserializer.deserialize_any(Visitor).map(Self)
+        Choice::deserialize(written).map(|Choice(model)| Self(model)).map_err(D::Error::custom)
     }
 }
 

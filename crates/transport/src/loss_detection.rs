@@ -37,6 +37,8 @@ pub struct RackConfig {
     pub max_ack_delay: Span,
 }
 
+tailback_core::chosen!(LossDetection);
+
 impl Default for RackConfig {
     fn default() -> Self {
         Self {

@@ -44,6 +44,8 @@ const fn eight() -> u32 {
     8
 }
 
+tailback_core::chosen!(Sign);
+
 impl Sign {
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {

@@ -54,6 +54,8 @@ const fn step() -> f64 {
     0.02
 }
 
+tailback_core::chosen!(ForecastConfig);
+
 impl ForecastConfig {
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {

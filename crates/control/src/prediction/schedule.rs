@@ -36,6 +36,8 @@ const fn one() -> f64 {
     1.0
 }
 
+tailback_core::chosen!(Schedule);
+
 impl Default for Schedule {
     fn default() -> Self {
         Self::Inverse { shift: 0.0 }

@@ -68,6 +68,8 @@ sources! {
     Voice(VoiceConfig),
 }
 
+tailback_core::chosen!(SourceConfig);
+
 impl Default for SourceConfig {
     fn default() -> Self {
         Self::Bulk(BulkConfig::default())

@@ -41,6 +41,8 @@ pub enum PredictorConfig {
     },
 }
 
+tailback_core::chosen!(PredictorConfig);
+
 impl Default for PredictorConfig {
     fn default() -> Self {
         Self::Online { freeze_after: None }
