@@ -28,6 +28,9 @@ pub struct Both<S> {
     /// What left ours since the last step, as the path sees it.
     pub seen: Vec<Seen>,
     pub compares_acks: bool,
+    /// Whether differences are told with what the second writing was like before and after: to write that down takes longer than
+    /// all else that a step does.
+    pub tells_states: bool,
 }
 
 /// Nanoseconds. Timers are computed with real numbers, ours cut to whole nanoseconds before the back-off.
@@ -88,12 +91,17 @@ impl<S: Second + Clone> Both<S> {
         (controller.left[left..].to_vec(), controller.told[told..].to_vec())
     }
 
+    /// What the second writing is like, where that is told.
+    fn state(&self) -> String {
+        if self.tells_states { self.anew.second.state() } else { String::new() }
+    }
+
     fn step_sender(&mut self, input: Input, anew: impl FnOnce(&mut S) -> Option<Told>) -> Result<(), String> {
         let controller = self.sender.controller();
         let (left, told) = (controller.left.len(), controller.told.len());
-        let before = self.anew.second.state();
+        let before = self.state();
         let told_anew = anew(&mut self.anew.second);
-        let told_state = self.anew.second.state();
+        let told_state = self.state();
         self.give_sender(input);
         // It is compared below. Both compute it in real numbers, and a rate follows from it to the bit.
         if let Some((smoothed, _)) = self.sender.controller().smoothed {
@@ -126,7 +134,7 @@ impl<S: Second + Clone> Both<S> {
             Ok(())
         };
         compare().map_err(|said| {
-            format!("{said}\n  before: {before}\n  told: {told_state}\n  after: {}\n  all told: ours {:?}, anew {:?}; left: ours {:?}, anew {:?}", self.anew.second.state(), ours.1, anew.1, ours.0, anew.0)
+            format!("{said}\n  before: {before}\n  told: {told_state}\n  after: {}\n  all told: ours {:?}, anew {:?}; left: ours {:?}, anew {:?}", self.state(), ours.1, anew.1, ours.0, anew.0)
         })
     }
 

@@ -26,13 +26,26 @@ fn loss_detection(rack: Option<RackOptions>) -> LossDetection {
     })
 }
 
-/// Where both writings part first, in words.
+/// Where both writings part first, in words. A run without a difference writes down nothing; one with a difference is done again,
+/// and then says what the second writing was like at each step.
 pub fn difference<S: Second + Clone>(
     options: &Options,
     second: S,
     trouble: &Trouble,
     seed: u64,
+    how: (u64, u32, u8),
+) -> Option<String> {
+    told(options, second.clone(), trouble, seed, how, false)
+        .and_then(|_| told(options, second, trouble, seed, how, true))
+}
+
+fn told<S: Second + Clone>(
+    options: &Options,
+    second: S,
+    trouble: &Trouble,
+    seed: u64,
     (limit, every, blocks): (u64, u32, u8),
+    tells_states: bool,
 ) -> Option<String> {
     let beside = options.beside;
     let config = StreamConfig {
@@ -94,6 +107,7 @@ pub fn difference<S: Second + Clone>(
         timers: [None; 2],
         seen: Vec::new(),
         compares_acks: !beside.compresses,
+        tells_states,
     };
     both.give_sender(Input::App(AppInput::Start));
     for count in 0..3000 {
