@@ -10,6 +10,7 @@ use tailback_core::{
     PairPosition, Report, RttSample, Sent, Span, Stream, Time,
 };
 
+use super::trace::{self, words};
 use super::{after, seconds, within};
 
 pub(crate) const SIZE: u64 = 1000;
@@ -233,7 +234,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         };
         self.sender.sent(seconds(self.now), &sent);
         self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
-        self.compare(&format!(
+        self.compare(&words!(
             "sent {}{}",
             self.next,
             if by_application { " by the application" } else { "" }
@@ -296,14 +297,14 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         if self.newest.is_none_or(|(newest, ..)| number > newest) {
             self.newest = Some((number, sent_at, self.now));
         }
-        self.poll(&format!("arrived {number}{}", if marked { " marked" } else { "" }));
+        self.poll(&words!("arrived {number}{}", if marked { " marked" } else { "" }));
     }
 
     fn poll(&mut self, what: &str) {
         let outgoing = self.policy.poll_report(self.now, &mut Cx { rng: &mut self.draws, notes: None });
         let reported = outgoing.as_ref().map(|outgoing| &outgoing.report);
         let verdict = self.receiver.agrees(seconds(self.now), reported);
-        self.note(&format!("{what}: {reported:?} | {}", self.receiver.state()));
+        self.note(&words!("{what}: {reported:?} | {}", self.receiver.state()));
         if let Err(expected) = verdict {
             self.fail(&format!("reported {reported:?}, expected {expected}"));
         }
@@ -334,16 +335,16 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         let feedback = Feedback { rtt, report: Some(envelope), ..Feedback::empty() };
         self.sender.heard(seconds(self.now), &feedback);
         self.ours.on_feedback(self.now, &feedback, &mut Cx { rng: &mut self.draws, notes: None });
-        self.compare(&format!("heard {:?}", envelope.report));
+        self.compare(&words!("heard {:?}", envelope.report));
     }
 
     fn note(&mut self, what: &str) {
-        self.trace.push(format!("{:.6} {what}", seconds(self.now)));
+        self.trace.push(words!("{:.6} {what}", seconds(self.now)));
     }
 
     fn fail(&self, why: &str) -> ! {
         let from = self.trace.len().saturating_sub(40);
-        panic!("{why}\nafter {} happenings:\n{}", self.trace.len(), self.trace[from..].join("\n"))
+        panic!("{why}\nafter {} happenings:\n{}", self.trace.len(), trace::last(&self.trace[from..]))
     }
 
     fn compare(&mut self, what: &str) {
@@ -354,7 +355,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         let directive = self.ours.directive();
         let rate = directive.rate.map(|rate| rate.bits_per_sec() as f64);
         let due = self.ours.next_timer().map(seconds);
-        self.note(&format!(
+        self.note(&words!(
             "{what} | ours {rate:?} second {:?} due {due:?}, {:?} | {}",
             self.sender.rate(),
             self.sender.due(),

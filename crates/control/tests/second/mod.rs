@@ -19,6 +19,7 @@ mod prague;
 mod reno;
 mod scream2;
 mod tfrc;
+mod trace;
 mod vegas;
 mod vivace;
 mod wire;

@@ -13,6 +13,7 @@ use tailback_core::{
 };
 
 use super::Second;
+use super::trace::{self, words};
 use super::vegas::{Base, Rounds};
 use super::wire::{Fate, SEGMENT, Wire, params, scheme};
 
@@ -240,7 +241,7 @@ impl Reported {
             let backlog = backlog.max(0.0) / SEGMENT as f64;
             self.second.round(backlog, 0.0, rtt / (rtt + virtual_delay));
         }
-        self.told.push(format!(
+        self.told.push(words!(
             "{now:.6} rtt {rtt:.6} backlog {backlog:.1} virtual {virtual_delay:.6} lost {lost}"
         ));
         self.compare(rtt, virtual_delay > 0.0);
@@ -261,7 +262,7 @@ impl Reported {
             near,
             "{window} at {rate}, second {} at {wanted}:\n{}",
             self.second.cwnd,
-            self.told[from..].join("\n")
+            trace::last(&self.told[from..])
         );
     }
 }
@@ -338,7 +339,7 @@ impl Arrivals {
         packet.set_lane(if in_band { Lane::IN_BAND } else { Lane::OUT_OF_BAND });
         self.arrive(&packet, Some(&Annex::Control(info)));
         let wanted = self.second.control(super::seconds(self.now), in_band, &info);
-        self.told.push(format!("{} {in_band} {info:?} {wanted:?}", super::seconds(self.now)));
+        self.told.push(words!("{} {in_band} {info:?} {wanted:?}", super::seconds(self.now)));
         self.compare(wanted);
     }
 
@@ -358,7 +359,7 @@ impl Arrivals {
             (ours, theirs) => ours.is_none() == theirs.is_none(),
         };
         let from = self.told.len().saturating_sub(12);
-        assert!(agree, "{found:?}, second {wanted:?}\n{}", self.told[from..].join("\n"));
+        assert!(agree, "{found:?}, second {wanted:?}\n{}", trace::last(&self.told[from..]));
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use serde_json::json;
 use tailback_core::{CongestionEvent, Feedback, Recovery, Sent};
 
+use super::trace::words;
 use super::wire::{Fate, SEGMENT, Wire, params, scheme};
 use super::{Second, seconds};
 
@@ -96,7 +97,7 @@ impl Rounds {
         let base = self.base.least();
         self.base.end_round();
         let backlog = (window / base - packets / rtt) * base;
-        self.told = format!("{packets} of {window} rtt {rtt:.6} base {base:.6} {backlog:.3}");
+        self.told = words!("{packets} of {window} rtt {rtt:.6} base {base:.6} {backlog:.3}");
         judged.then_some(backlog)
     }
 }

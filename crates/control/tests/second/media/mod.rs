@@ -14,6 +14,7 @@ use tailback_core::{
     Sent, Span, Stream, Time, report_stamp,
 };
 
+use super::trace::{self, words};
 use super::wire::params;
 use super::{after, seconds, within};
 pub(crate) use path::Path;
@@ -173,7 +174,7 @@ impl<S: SecondLaw> Flow<S> {
         };
         self.second.sent(seconds(self.now), &Leaves { number, size: size as f64 });
         self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
-        self.compare(&format!("sent {number}"));
+        self.compare(&words!("sent {number}"));
         self.travel(number, size as f64);
         self.depart(size as f64);
     }
@@ -300,8 +301,8 @@ impl<S: SecondLaw> Flow<S> {
         self.ours.on_feedback(self.now, &feedback, cx);
         self.heard += 1;
         let (came, lost) = (news.came.len(), news.lost.len());
-        let what = format!("heard of {came}, lost {lost}, rtt {:.4}", news.round_trip);
-        let line = format!("{:.6} {what} | {}", seconds(self.now), self.second.state());
+        let what = words!("heard of {came}, lost {lost}, rtt {:.4}", news.round_trip);
+        let line = words!("{:.6} {what} | {}", seconds(self.now), self.second.state());
         self.trace.push_back(line);
         if self.trace.len() > 30 {
             self.trace.pop_front();
@@ -318,13 +319,12 @@ impl<S: SecondLaw> Flow<S> {
     }
 
     fn fail(&self, what: &str) -> ! {
-        let lines: Vec<_> = self.trace.iter().map(String::as_str).collect();
         panic!(
             "{what}\n{}\n{:?} after {} reports:\n{}",
             self.second.state(),
             self.path,
             self.heard,
-            lines.join("\n")
+            trace::last(&self.trace)
         );
     }
 

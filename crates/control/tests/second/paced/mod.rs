@@ -13,6 +13,7 @@ use tailback_core::{
     Span, Stream, Time,
 };
 
+use super::trace::{self, words};
 use super::wire::SEGMENT;
 use super::{Second, after, agree, seconds, within};
 pub(crate) use path::Path;
@@ -210,7 +211,7 @@ impl<S: SecondTimed> Paced<S> {
             self.restart();
         }
         let what = if by_application { " by the application" } else { "" };
-        self.compare(&format!("sent {number}{what}"));
+        self.compare(&words!("sent {number}{what}"));
         self.travel(number);
         self.offer();
     }
@@ -374,7 +375,7 @@ impl<S: SecondTimed> Paced<S> {
         self.ours.on_feedback(self.now, &feedback, cx);
         self.second.heard(seconds(self.now), &feedback);
         let lost: Vec<u64> = feedback.lost.iter().map(|lost| lost.number).collect();
-        self.compare(&format!("{what}, lost {lost:?}, {:?}", feedback.event));
+        self.compare(&words!("{what}, lost {lost:?}, {:?}", feedback.event));
     }
 
     fn compare(&mut self, what: &str) {
@@ -382,7 +383,7 @@ impl<S: SecondTimed> Paced<S> {
         let due = self.ours.next_timer().map(seconds);
         let ours = std::mem::take(&mut self.published);
         let theirs = self.second.published();
-        self.trace.push_back(format!("{:.6} {what} | {ours:?} | {}", seconds(self.now), self.second.state()));
+        self.trace.push_back(words!("{:.6} {what} | {ours:?} | {}", seconds(self.now), self.second.state()));
         if self.trace.len() > 40 {
             self.trace.pop_front();
         }
@@ -394,7 +395,6 @@ impl<S: SecondTimed> Paced<S> {
         let published = ours.len() == theirs.len()
             && ours.iter().zip(&theirs).all(|(a, b)| a.0 == b.0 && near(a.1, b.1, 1e-5));
         if !(timers && published && agree(&directive, &self.second, SEGMENT as f64)) {
-            let lines: Vec<_> = self.trace.iter().map(String::as_str).collect();
             panic!(
                 "window {:?} rate {:?} due {due:?} {ours:?}\nsecond {} {:?} {:?} {theirs:?}\n{:?}\n{}",
                 directive.window,
@@ -403,7 +403,7 @@ impl<S: SecondTimed> Paced<S> {
                 self.second.rate(),
                 self.second.due(),
                 self.path,
-                lines.join("\n")
+                trace::last(&self.trace)
             );
         }
     }

@@ -13,6 +13,7 @@ use tailback_core::{
     PairPosition, Recovery, RttSample, Sent, Span, Stream, Time,
 };
 
+use super::trace::{self, words};
 use super::{Second, agree, seconds};
 pub(crate) use fate::Fate;
 
@@ -327,7 +328,7 @@ impl<S: Second> Wire<S> {
         self.ours.on_feedback(self.now, feedback, &mut Cx { rng: &mut self.draws, notes: None });
         self.second.heard(seconds(self.now), feedback);
         let window = self.ours.directive().window.expect("a window").as_f64() / SEGMENT as f64;
-        self.trace.push(format!(
+        self.trace.push(words!(
             "{:.6} {what} {:?} {:?} flight {} | ours {window:.5} second {:.5} | {}",
             seconds(self.now),
             feedback.event,
@@ -350,7 +351,7 @@ impl<S: Second> Wire<S> {
                 directive.rate,
                 self.second.rate(),
                 self.trace.len(),
-                self.trace[from..].join("\n")
+                trace::last(&self.trace[from..])
             );
         }
     }
