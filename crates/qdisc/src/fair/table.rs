@@ -179,11 +179,14 @@ mod tests {
                 most = most.max(plain.len());
                 prop_assert_eq!(table.open_places(), plain.len());
                 prop_assert!(table.places().map(|place| table.number(place)).eq(plain.keys().copied()));
-                for number in 0..3000 {
+                for number in plain.keys().copied().chain([number]) {
                     let found = table.find(number).map(|place| *table.at(place));
                     prop_assert_eq!(found, plain.get(&number).copied());
                 }
                 prop_assert!(table.places.len() <= most * PAGE, "a page for each place at most");
+            }
+            for number in 0..3000 {
+                prop_assert_eq!(table.find(number).is_some(), plain.contains_key(&number));
             }
             for number in plain.into_keys() {
                 table.close(table.find(number).unwrap());
