@@ -8,6 +8,7 @@ mod cake;
 mod choices;
 mod codel;
 mod common;
+mod config;
 mod dualpi2;
 mod fairness;
 mod laws;

@@ -1,17 +1,29 @@
 //! What a packet costs that pushes another out of a full buffer, or that comes where the rate has changed: as much among ten
 //! thousand flows as among a hundred. It is counted in entries of orders, and in slots, that are looked at, not in time.
 
-use tailback_core::{
-    Annexes, BitRate, Bytes, Capacity, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
-};
+use tailback_core::{Annexes, BitRate, Bytes, Capacity, FlowId, Kind, Packet, QueueCx, Span, Stream, Time};
 
+use super::buffer::{BufferConfig, Victim};
+use super::clock::VirtualClockConfig;
+use super::frames::FramedRoundRobinConfig;
 use super::looks::LOOKS;
-use crate::parts::{BuildCx, FlowHosts};
-use crate::{Config, Discipline};
+use super::round::DeficitRoundRobinConfig;
+use super::selfclocked::{CellRoundRobinConfig, SelfClockedConfig};
+use super::weighted::WeightedFairConfig;
+use crate::BoxedQueue;
+use crate::cake::CakeConfig;
+use crate::cake::settings::CodepointsConfig;
+use crate::cake::tins::{Codepoint, Tins};
+use crate::fq_codel::FqCodelConfig;
+use crate::parts::{BuildCx, FlowHosts, QueueConfig};
+use crate::pushout::RandomDropConfig;
+
+/// A server's name, and how its own type makes it: with the enum of all disciplines, every one would be compiled for these tests.
+type Server = (&'static str, fn(&BuildCx) -> BoxedQueue);
 
 /// A server, mostly with a full buffer, and the number of the packet that came last.
 struct Full {
-    queue: Discipline,
+    queue: BoxedQueue,
     now: Time,
     /// The link's rate as packets find it that come; they leave at the same one always.
     rate: BitRate,
@@ -23,14 +35,19 @@ struct Full {
 const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000_000);
 
 impl Full {
-    fn new(written: &str, capacity: Capacity) -> Self {
-        let config: Config = serde_json::from_str(written).expect(written);
+    fn new((_, build): Server, capacity: Capacity) -> Self {
         let cx = BuildCx { capacity, rate: RATE, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
-        let queue = config.build(&cx).into_discipline();
-        Self { queue, now: Time::ZERO, rate: RATE, rng: Stream::new(1, "full"), number: 0, lost: 0 }
+        Self {
+            queue: build(&cx),
+            now: Time::ZERO,
+            rate: RATE,
+            rng: Stream::new(1, "full"),
+            number: 0,
+            lost: 0,
+        }
     }
 
-    fn call<T>(&mut self, act: impl FnOnce(&mut Discipline, Time, &mut QueueCx<'_>) -> T) -> T {
+    fn call<T>(&mut self, act: impl FnOnce(&mut BoxedQueue, Time, &mut QueueCx<'_>) -> T) -> T {
         let (mut annexes, mut drops) = (Annexes::new(), Vec::new());
         let (rng, annexes, drops) = (&mut self.rng, &mut annexes, &mut drops);
         let mut cx = QueueCx { rng, annexes, rate: self.rate, idle_since: None, drops, marks: 0 };
@@ -47,7 +64,7 @@ impl Full {
 
     /// The flow whose packet leaves.
     fn leave(&mut self) -> u32 {
-        let packet = self.call(QueueDiscipline::dequeue).expect("a full buffer");
+        let packet = self.call(|queue, now, cx| queue.dequeue(now, cx)).expect("a full buffer");
         self.now += Span::from_nanos(packet.size().get());
         packet.flow.0
     }
@@ -79,34 +96,38 @@ fn any(full: &mut Full, flows: u32) {
 }
 
 /// Looks per packet, and how many were lost.
-fn looks_and_losses(written: &str, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> (u64, u64) {
-    let mut full = Full::new(written, capacity);
+fn looks_and_losses(server: Server, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> (u64, u64) {
+    let mut full = Full::new(server, capacity);
     let before = LOOKS.get();
     play(&mut full, flows);
     ((LOOKS.get() - before) / full.number, full.lost)
 }
 
 /// Looks per packet where many are lost.
-fn looks(written: &str, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> u64 {
-    let (looks, lost) = looks_and_losses(written, capacity, flows, play);
-    assert!(lost > u64::from(flows) / 2, "{written}: {lost} lost");
+fn looks(server: Server, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> u64 {
+    let (looks, lost) = looks_and_losses(server, capacity, flows, play);
+    assert!(lost > u64::from(flows) / 2, "{}: {lost} lost", server.0);
     looks
 }
 
 #[test]
 fn a_push_out_costs_as_much_among_many_flows() {
-    for written in [
-        r#"{"name":"self-clocked-fair-queueing"}"#,
-        r#"{"name":"self-clocked-fair-queueing","buffer":{"victim":"longest-head"}}"#,
-        r#"{"name":"cell-round-robin"}"#,
-        r#"{"name":"weighted-fair-queueing"}"#,
-        r#"{"name":"virtual-clock"}"#,
-    ] {
+    let servers: [Server; 5] = [
+        ("self-clocked-fair-queueing", |cx| SelfClockedConfig::default().build(cx)),
+        ("self-clocked-fair-queueing, longest-head", |cx| {
+            let buffer = BufferConfig { victim: Victim::LongestHead, ..BufferConfig::default() };
+            SelfClockedConfig { buffer, ..SelfClockedConfig::default() }.build(cx)
+        }),
+        ("cell-round-robin", |cx| CellRoundRobinConfig::default().build(cx)),
+        ("weighted-fair-queueing", |cx| WeightedFairConfig::default().build(cx)),
+        ("virtual-clock", |cx| VirtualClockConfig::default().build(cx)),
+    ];
+    for server in servers {
         for play in [one_that_loses_all, any] {
             let looks = [100, 1000, 10_000].map(|flows| {
-                looks(written, Capacity::Bytes(Bytes::new(1000 * u64::from(flows))), flows, play)
+                looks(server, Capacity::Bytes(Bytes::new(1000 * u64::from(flows))), flows, play)
             });
-            assert!(looks.iter().all(|looks| *looks <= 12), "{written}: {looks:?}");
+            assert!(looks.iter().all(|looks| *looks <= 12), "{}: {looks:?}", server.0);
         }
     }
 }
@@ -130,27 +151,40 @@ fn few_at_once(full: &mut Full, flows: u32) {
 
 #[test]
 fn a_push_out_costs_as_much_beside_many_flows_without_packets() {
-    for written in [
-        r#"{"name":"deficit-round-robin"}"#,
-        r#"{"name":"self-clocked-fair-queueing"}"#,
-        r#"{"name":"virtual-clock","reserve":0.000001}"#,
-        r#"{"name":"framed-round-robin","frame":"1 s"}"#,
-        r#"{"name":"fq-codel","queues":4000000}"#,
-        r#"{"name":"fq-codel","queues":4000000000}"#,
-        r#"{"name":"cake","tins":"besteffort"}"#,
-        r#"{"name":"cake","tins":"diffserv8","codepoints":[{"flows":[1,2,3],"codepoint":"EF"}]}"#,
-    ] {
+    let servers: [Server; 8] = [
+        ("deficit-round-robin", |cx| DeficitRoundRobinConfig::default().build(cx)),
+        ("self-clocked-fair-queueing", |cx| SelfClockedConfig::default().build(cx)),
+        ("virtual-clock", |cx| {
+            VirtualClockConfig { reserve: 1e-6, ..VirtualClockConfig::default() }.build(cx)
+        }),
+        ("framed-round-robin", |cx| {
+            FramedRoundRobinConfig { frame: Span::from_secs(1), ..FramedRoundRobinConfig::default() }
+                .build(cx)
+        }),
+        ("fq-codel, 4e6 queues", |cx| {
+            FqCodelConfig { queues: 4_000_000, ..FqCodelConfig::default() }.build(cx)
+        }),
+        ("fq-codel, 4e9 queues", |cx| {
+            FqCodelConfig { queues: 4_000_000_000, ..FqCodelConfig::default() }.build(cx)
+        }),
+        ("cake, besteffort", |cx| CakeConfig { tins: Tins::BestEffort, ..CakeConfig::default() }.build(cx)),
+        ("cake, diffserv8", |cx| {
+            let codepoints = vec![CodepointsConfig { flows: vec![1, 2, 3], codepoint: Codepoint::Ef }];
+            CakeConfig { tins: Tins::Eight, codepoints, ..CakeConfig::default() }.build(cx)
+        }),
+    ];
+    for server in servers {
         let looks =
-            [100, 1000, 100_000].map(|flows| looks(written, Capacity::Packets(16), flows, few_at_once));
-        assert!(looks.iter().all(|looks| *looks <= 12), "{written}: {looks:?}");
+            [100, 1000, 100_000].map(|flows| looks(server, Capacity::Packets(16), flows, few_at_once));
+        assert!(looks.iter().all(|looks| *looks <= 12), "{}: {looks:?}", server.0);
     }
 }
 
 /// Random drop walks through a tree for whom it pushes out, and closes up now and then.
 #[test]
 fn any_packet_of_one_queue_costs_as_much_among_many() {
-    let looks = [100, 1000, 10_000]
-        .map(|flows| looks(r#"{"name":"random-drop"}"#, Capacity::Packets(2 * flows), flows, any));
+    let server: Server = ("random-drop", |cx| Box::new(RandomDropConfig::default().build(cx)));
+    let looks = [100, 1000, 10_000].map(|flows| looks(server, Capacity::Packets(2 * flows), flows, any));
     assert!(looks.iter().all(|looks| *looks <= 60), "{looks:?}");
 }
 
@@ -170,8 +204,8 @@ fn at_changing_rates(full: &mut Full, flows: u32) {
 
 #[test]
 fn a_rate_that_changes_costs_as_much_among_many_flows() {
-    let written = r#"{"name":"weighted-fair-queueing"}"#;
+    let server: Server = ("weighted-fair-queueing", |cx| WeightedFairConfig::default().build(cx));
     let looks = [100, 1000, 10_000]
-        .map(|flows| looks_and_losses(written, Capacity::Unlimited, flows, at_changing_rates).0);
+        .map(|flows| looks_and_losses(server, Capacity::Unlimited, flows, at_changing_rates).0);
     assert!(looks.iter().all(|looks| *looks <= 30), "{looks:?}");
 }
