@@ -38,7 +38,7 @@ def run_shell(
         from tailback.results.store import expect_room
 
         expect_room(record)
-    scenario = scenario_of(link)
+    text = scenario_of(link)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
     how, is_free = namespaces()
     if outside and server is not None:
@@ -53,7 +53,6 @@ def run_shell(
             "tailback: the far end is a host of its own ($TAILBACK_FAR); to reach others takes root (see --outside)",
             err=True,
         )
-    text = scenario.to_json()
     told = {
         "scenario": text,
         "outside": outward,

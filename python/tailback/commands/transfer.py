@@ -27,6 +27,7 @@ from tailback.transfer.ending import heeding
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from tailback import _core
     from tailback.results import Result
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -142,11 +143,11 @@ def send_file(
     else:
         told |= {"invitation": list(keys.invitation(key)), "keys": keys.own().told()}
     scenario = scenario_of(file.name, scheme, changes, seed)
-    told["classes"] = told_of(scenario.to_dict()["flows"][0]["scheme"])
+    told["classes"] = told_of(json.loads(scenario)["flows"][0]["scheme"])
     left = "the receiver keeps what has arrived; the same commands go on from there"
     with _Seen(common) as seen, stoppable(left), heeding():
-        result, report = _moved(lambda: _core.send_file(scenario.to_json(), json.dumps(told), seen.hear))
-    _tell(result, report, common, f"sent {report['name']} to {report['peer']}")
+        moved = _moved(lambda: _core.send_file(scenario, json.dumps(told), seen.hear))
+    _tell(moved, common, f"sent {moved.report['name']} to {moved.report['peer']}")
 
 
 def receive_file(
@@ -195,11 +196,26 @@ def receive_file(
     admission = Admission()
     left = "what has arrived is kept; the same commands go on from there"
     with _Seen(common, listening) as seen, stoppable(left), heeding():
-        result, report = _moved(lambda: _core.receive_file(json.dumps(told), admission.refusal, seen.hear))
-    _tell(result, report, common, f"received {report['path']} from {report['peer']}")
+        moved = _moved(lambda: _core.receive_file(json.dumps(told), admission.refusal, seen.hear))
+    _tell(moved, common, f"received {moved.report['path']} from {moved.report['peer']}")
 
 
-def _moved(move: Callable[[], tuple[Any, str]]) -> tuple[Result, dict[str, Any]]:
+@dataclass(frozen=True)
+class _Moved:
+    """A transfer that has ended with its file."""
+
+    raw: _core.Result
+    wall: float
+    report: dict[str, Any]
+
+    def result(self) -> Result:
+        """Its tables, which take longer to import than many a file takes to arrive: made where they are kept alone."""
+        from tailback.results.from_core import result_of
+
+        return _of_one_end(result_of(self.raw, self.wall, real=self.report))
+
+
+def _moved(move: Callable[[], tuple[Any, str]]) -> _Moved:
     from tailback import _core
     from tailback.custom import runs
 
@@ -208,10 +224,7 @@ def _moved(move: Callable[[], tuple[Any, str]]) -> tuple[Result, dict[str, Any]]
         raw, said = runs.carry(move, apart=_Seen.hear.__code__)
     except _core.TransferError as error:
         raise TransferError(str(error)) from None
-    from tailback.results.from_core import result_of
-
-    report = json.loads(said) | {"made": {"command": "send"}}
-    return _of_one_end(result_of(raw, time.monotonic() - began, real=report)), report
+    return _Moved(raw, time.monotonic() - began, json.loads(said) | {"made": {"command": "send"}})
 
 
 def _of_one_end(result: Result) -> Result:
@@ -225,19 +238,20 @@ def _of_one_end(result: Result) -> Result:
     return dataclasses.replace(result, links=unknown, link_series=result.link_series.clear())
 
 
-def _tell(result: Result, report: dict[str, Any], common: Common, what: str) -> None:
+def _tell(moved: _Moved, common: Common, what: str) -> None:
     """The last line, and the folder."""
     from tailback.commands.run import shown
 
     if common.out is not None:
-        _save(result, common.out)
-    moved = report["bytes"] - report["resumed_bytes"]
-    rate = 8 * moved / report["seconds"] if report["seconds"] > 0 else 0.0
+        _save(moved.result(), common.out)
+    report = moved.report
+    sent = report["bytes"] - report["resumed_bytes"]
+    rate = 8 * sent / report["seconds"] if report["seconds"] > 0 else 0.0
     if common.as_json:
         saved = {} if common.out is None else {"out": str(common.out)}
         typer.echo(json.dumps({**report, "rate": rate, **saved}, ensure_ascii=False))
         return
-    if report["bytes"] and not moved:
+    if report["bytes"] and not sent:
         typer.echo(f"{what}: {report['bytes']:,} bytes, all of which were there before")
     else:
         resumed = f", {report['resumed_bytes']:,} of them before" if report["resumed_bytes"] else ""

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MethodType
-from typing import Any, Final
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, Final
 
 from tailback import _core
 from tailback.errors import Problem, ScenarioError, nearest, one_of
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _NAMES = re.compile(r"'([^']*)'")
 _CLASS = re.compile(r"^\"?the class (\w+) itself")

@@ -66,13 +66,13 @@ def _run(told: dict[str, Any]) -> int:
         return STOPPED
     raw, text = ended
     report = json.loads(text) | {"is_real_time": is_prompt, "made": {"command": "shell", "typed": told["typed"]}}
-    from tailback.results.from_core import result_of
     from tailback.shell.summary import summary
 
-    result = result_of(raw, wall, real=report)
-    if told["record"]:
-        _save(result, Path(told["record"]))
-    print(summary(result, told["record"]), file=sys.stderr)
+    if told["record"]:  # Tables take longer to import than many a command takes: made where they are kept alone.
+        from tailback.results.from_core import result_of
+
+        _save(result_of(raw, wall, real=report), Path(told["record"]))
+    print(summary(raw, report, told["record"]), file=sys.stderr)
     return int(report["status"])
 
 

@@ -6,13 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from tailback.errors import Problem, ScenarioError
+from tailback.scenario.data import complete
 from tailback.scenario.texts import from_text
-
-if TYPE_CHECKING:
-    from tailback.scenario import Scenario
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,14 +42,12 @@ class Link:
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
-def scenario_of(link: Link) -> Scenario:
-    """The scenario: two hosts, the link in both directions, and flows in place of whatever programs will send.
+def scenario_of(link: Link) -> str:
+    """The scenario as JSON, complete: two hosts, the link in both directions, and flows in place of whatever programs will send.
 
     Raises:
         ScenarioError: everything that is wrong with the options, by their names.
     """
-    from tailback.scenario import Scenario
-
     told: list[Problem] = []
     both = {
         "rate": link.rate,
@@ -90,7 +86,7 @@ def scenario_of(link: Link) -> Scenario:
         "record": {"links": "all", **link.record},
     }
     try:
-        made = Scenario.of(data)
+        made = complete(data)
     except ScenarioError as error:
         raise ScenarioError([*told, *_once(error.problems)], "tailback shell") from None
     if told:

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tailback.results import formulas
+from tailback.units import number, scaled
+
 if TYPE_CHECKING:
-    from tailback.results import Result
+    from tailback import _core
 
 _NAMES = {"up": "inside->outside", "down": "outside->inside"}
 
 
-def summary(result: Result, folder: str | None) -> str:
+def summary(raw: _core.Result, real: Mapping[str, Any], folder: str | None) -> str:
     """The lines, without color: they may end up in a log."""
-    import polars as pl
-
-    from tailback.commands.run import shown
-
-    real = result.real
-    lines = [f"tailback: {shown(result.duration, 's')} behind the link"]
+    duration = number(json.loads(raw.scenario)["duration"])
+    lines = [f"tailback: {_shown(duration, 's')} behind the link"]
+    links = raw.links_measured
+    rows = {name: row for row, name in enumerate(links["name"])}
+    throughput = formulas.computed(formulas.LINKS[:1], links, duration)["throughput"]
     for name, link in _NAMES.items():
         way = real["directions"][name]
         came = way["arrived_packets"] - way["link_local_packets"]  # Neighbours' talk is not for the link.
-        row = result.links.row(by_predicate=pl.col("link") == link, named=True)
+        row = rows[link]
         lines.append(
             f"  {name + ':':6}{way['delivered_packets']:,} of {came:,} packets, "
-            f"{row['dropped_packets']:,} dropped, {way['marked_packets']:,} marked; {shown(row['throughput'], 'bit/s')}; "
+            f"{links['dropped_packets'][row]:,} dropped, {way['marked_packets']:,} marked; "
+            f"{_shown(throughput[row], 'bit/s')}; "
             f"delay {_quantiles(way['delay'])}"
         )
         if way["malformed_packets"]:
             lines.append(f"        {way['malformed_packets']:,} malformed")
     late, budget = real["lateness"], real["budget"]
-    allowed = f"{shown(budget['median_seconds'], 's')}, {shown(budget['p99_seconds'], 's')}"
+    allowed = f"{_shown(budget['median_seconds'], 's')}, {_shown(budget['p99_seconds'], 's')}"
     lines.append(f"  late: {_quantiles(late, ('p50', 'p99'))} (median, 99 %); allowed {allowed}")
     if real["calls"]["packets"]:
         lines.append(f"  calls of custom parts: {_quantiles(real['calls'], ('p50', 'p99'))} (median, 99 %)")
     lines += [f"  INVALID: {reason}" for reason in real["reasons"]]
     if real["server"]:
         lines += _of_server(real["server"])
-    if real["flows"] > result.flows.height:
-        lines.append(f"  flows beyond the first {result.flows.height:,} have no rows: {real['flows']:,} in all")
+    if real["flows"] > (kept := len(raw.flows_measured["name"])):
+        lines.append(f"  flows beyond the first {kept:,} have no rows: {real['flows']:,} in all")
     if real["is_log_full"]:
         lines.append("  the log of packets grew to 1 GB and ends there")
     if folder:
@@ -55,9 +60,13 @@ def _of_server(server: dict[str, Any]) -> list[str]:
 
 def _quantiles(spans: dict[str, Any], which: tuple[str, ...] = ("p50", "p90", "p99")) -> str:
     """Quantiles of spans of time."""
-    from tailback.commands.run import shown
-
     if not spans["packets"]:
         return "—"
-    values = ", ".join(shown(spans[f"{name}_seconds"], "s") for name in which)
+    values = ", ".join(_shown(spans[f"{name}_seconds"], "s") for name in which)
     return f"{values} (median, 90 %, 99 %)" if which == ("p50", "p90", "p99") else values
+
+
+def _shown(value: float, unit: str) -> str:
+    """A number in base units for a reader."""
+    scale, name = scaled(value, unit)
+    return f"{scale:.4g} {name}"

@@ -4,26 +4,21 @@ them, of which nothing is known. Whether scheme and fields make sense is checked
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tailback.scenario.data import complete
 from tailback.scenario.texts import from_text
-
-if TYPE_CHECKING:
-    from tailback.scenario import Scenario
 
 FLOW: Final = "transfer"
 _PLACEHOLDER: Final = {"from": "sender", "to": "receiver", "rate": "1 Gbit/s", "delay": "10 ms", "buffer": "1 BDP"}
 
 
-def scenario_of(name: str, scheme: str, changes: Sequence[str], seed: int) -> Scenario:
-    """The scenario of a transfer of a file.
+def scenario_of(name: str, scheme: str, changes: Sequence[str], seed: int) -> str:
+    """The scenario of a transfer of a file, as JSON, complete.
 
     Raises:
         ScenarioError: where scheme or changes make no sense.
     """
-    from tailback.commands.changes import changed
-    from tailback.scenario import Scenario
-
     data = {
         "name": f"transfer of {name}",
         "duration": "1 h",
@@ -42,4 +37,9 @@ def scenario_of(name: str, scheme: str, changes: Sequence[str], seed: int) -> Sc
         ],
         "record": {"links": "none", "bin": "100 ms"},
     }
-    return changed(Scenario.of(data), changes)
+    if not changes:
+        return complete(data)
+    from tailback.commands.changes import changed
+    from tailback.scenario import Scenario
+
+    return complete(changed(Scenario.of(data), changes).to_dict())
