@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Echo, OfNotes, chat, drop_tail, link};
+use common::{Echo, OfPackets, chat, drop_tail, link};
 use proptest::prelude::*;
 use tailback_core::{
     Bytes, DropReason, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation, Output, Packet, Span,
@@ -73,7 +73,7 @@ fn burst(staged: bool, changes: &[(Time, Span)]) -> AccumulationSeries {
         flows: vec![Path { flow, hops, members: Vec::new() }],
     });
     let end = Time::ZERO + Span::from_millis(60);
-    let mut sim = network.build(end, OfNotes::new(recorder)).expect("a sound network");
+    let mut sim = network.build(end, OfPackets::new(recorder)).expect("a sound network");
     sim.run_until(end);
     sim.into_recorder().take::<Accumulation>().finish(60).remove(0)
 }
@@ -160,7 +160,7 @@ fn line<R: Recorder + 'static>(
     (seed, hops, staged, loss): (u64, &[(u64, u64, u32)], bool, f64),
     recorder: impl FnOnce(FlowId, Vec<Hop>) -> R,
     others: bool,
-) -> Simulator<OfNotes> {
+) -> Simulator<OfPackets> {
     let mut network = NetworkBuilder::new(seed);
     let mut links = Vec::new();
     for (index, &(mbit, millis, buffer)) in hops.iter().enumerate() {
@@ -176,7 +176,7 @@ fn line<R: Recorder + 'static>(
     }
     let hop = |(id, &(_, millis, _))| Hop { loses_on_wire: loss > 0.0, ..hop(id, millis) };
     let recorder = recorder(flow, links.into_iter().zip(hops).map(hop).collect());
-    network.build(END, OfNotes::new(recorder)).expect("a sound network")
+    network.build(END, OfPackets::new(recorder)).expect("a sound network")
 }
 
 const END: Time = Time::from_nanos(300_000_000);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{drop_tail, link, unbounded};
+use crate::common::{Sampling, drop_tail, link, unbounded};
 use tailback_control::{SCHEMES, Scheme};
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
 use tailback_link::LinkCounters;
@@ -34,7 +34,7 @@ fn flow(id: FlowId, scheme: &Scheme, forward: Vec<LinkId>, reverse: Vec<LinkId>)
 
 /// A dumbbell whose bottleneck loses a lot, in both forms of event queue, and with every arrival at a link an event or not; one
 /// flow comes while it runs.
-fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<()> {
+fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<Sampling> {
     let scheme = SCHEMES.iter().find(|info| info.name == "sack").map(|info| (info.default)());
     let scheme = scheme.expect("a built-in scheme");
     let mut network = NetworkBuilder::new(3);
@@ -58,7 +58,7 @@ fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<()> {
         last = (vec![up, there, down], vec![down_back, back, up_back]);
         network.flow(flow(network.next_flow(), &scheme, last.0.clone(), last.1.clone()));
     }
-    let mut sim = network.build(Time::from_secs_f64(10.0), ()).expect("a sound network");
+    let mut sim = network.build(Time::from_secs_f64(10.0), Sampling::new(())).expect("a sound network");
     assert_eq!(sim.looks_far_ahead(), !wheel);
     sim.run_until(Time::from_secs_f64(UNTIL / 2.0));
     sim.add_flow(flow(FlowId::from(FLOWS), &scheme, last.0, last.1)).expect("a sound flow");
@@ -66,7 +66,7 @@ fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<()> {
     sim
 }
 
-fn seen(mut sim: Simulator<()>) -> (u64, Vec<Observation>, Vec<LinkCounters>) {
+fn seen(mut sim: Simulator<Sampling>) -> (u64, Vec<Observation>, Vec<LinkCounters>) {
     let ends = (0..sim.flow_count()).map(FlowId::from);
     let ends = ends.flat_map(|id| [sim.sender(id), sim.receiver(id)]).collect();
     let links = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();

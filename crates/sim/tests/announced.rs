@@ -6,7 +6,7 @@ use crate::common;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use common::{built, drop_tail, link};
+use common::{Sampling, built, drop_tail, link};
 use tailback_control::AnyController;
 use tailback_control::Reliability;
 use tailback_core::{
@@ -25,7 +25,7 @@ use tailback_transport::{
 };
 
 /// One bottleneck of 10 Mbit/s and 20 ms each way, and flows over it.
-fn network(queue: Built, flows: Vec<(AnySender, AnyReceiver)>) -> Simulator<()> {
+fn network(queue: Built, flows: Vec<(AnySender, AnyReceiver)>) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     let there = network.link(link("there", 10, 20, queue));
     let back = network.link(link("back", 10, 20, drop_tail(1000)));
@@ -41,7 +41,7 @@ fn network(queue: Built, flows: Vec<(AnySender, AnyReceiver)>) -> Simulator<()> 
             stop: None,
         });
     }
-    network.build(Time::from_secs_f64(10_000.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(10_000.0), Sampling::new(())).expect("a sound network")
 }
 
 // ── two mark bits, a virtual window and a bucket of Poisson tokens (Li and Mills, §III) ──

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::sync::Arc;
 
-use common::{OfPackets, built, drop_tail, link};
+use common::{OfPackets, Sampling, built, drop_tail, link};
 use proptest::prelude::*;
 use tailback_control::{SCHEMES, Scheme};
 use tailback_core::{Annexes, Bytes, Capacity, Distribution, FlowId, LinkId, Packet, Span, Time};
@@ -104,7 +104,7 @@ proptest! {
  coalescing: Some(Coalescing { time: Distribution::exponential(Span::from_millis(2)) }),
         };
         let size = Bytes::new(200_000);
-        let mut sim = network(size, &wear, ());
+        let mut sim = network(size, &wear, Sampling::new(()));
         sim.run_until(Time::from_secs_f64(2000.0));
         for (index, name) in STREAMS.iter().enumerate() {
             let flow = FlowId::from(index);
@@ -124,7 +124,7 @@ fn flows_are_born_and_die_by_the_thousand_while_running() {
     let queue = || built(&tailback_qdisc::Config::default(), Capacity::Packets(100), 50_000_000);
     let route =
         [network.link(link("forward", 50, 5, queue())), network.link(link("reverse", 50, 5, queue()))];
-    let mut sim = network.build(Time::from_secs_f64(1000.0), ()).expect("a sound network");
+    let mut sim = network.build(Time::from_secs_f64(1000.0), Sampling::new(())).expect("a sound network");
     let flows = 3000;
     for born in 0..flows {
         let start = Time::ZERO + Span::from_millis(10 * born);

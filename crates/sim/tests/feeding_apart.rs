@@ -1,7 +1,7 @@
 //! Links that are fed ahead of time, in networks that `feeding.rs` does not draw: aggregates on the way, and links that take
 //! no time. Each is compared with the same network link by link.
 
-use crate::common::{Chatter, Echo, chat, drop_tail, link, unbounded};
+use crate::common::{Chatter, Echo, Sampling, chat, drop_tail, link, unbounded};
 use crate::feeding::stream;
 
 use tailback_core::{
@@ -37,7 +37,7 @@ impl EdgeEndpoint for Edge {
 }
 
 /// All that can be seen of a network that has run so far.
-pub(crate) fn seen(sim: &mut Simulator<()>) -> (Vec<LinkCounters>, Vec<Observation>, u64) {
+pub(crate) fn seen(sim: &mut Simulator<Sampling>) -> (Vec<LinkCounters>, Vec<Observation>, u64) {
     let links = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
     let flows = (0..sim.flow_count()).map(FlowId::from);
     (links, flows.flat_map(|id| [sim.sender(id), sim.receiver(id)]).collect(), sim.events_handled())
@@ -58,7 +58,7 @@ pub(crate) fn add_aggregate(network: &mut NetworkBuilder, governed: LinkId, with
 }
 
 /// Both ways of the same network look the same forty times, at odd times; the one that is fed ahead.
-pub(crate) fn agree(build: impl Fn(bool) -> Simulator<()>) -> Simulator<()> {
+pub(crate) fn agree(build: impl Fn(bool) -> Simulator<Sampling>) -> Simulator<Sampling> {
     let (mut ahead, mut each) = (build(false), build(true));
     for step in 1..=40 {
         let until = Time::ZERO + Span::from_micros(50_001 * step);
@@ -71,7 +71,7 @@ pub(crate) fn agree(build: impl Fn(bool) -> Simulator<()>) -> Simulator<()> {
 
 /// Two flows over an aggregate's link and two links more, each behind an access link of its own; both receivers answer over
 /// the same link.
-fn behind_an_aggregate(link_by_link: bool) -> Simulator<()> {
+fn behind_an_aggregate(link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -87,7 +87,7 @@ fn behind_an_aggregate(link_by_link: bool) -> Simulator<()> {
         chat(&mut network, &format!("over {}", access.0), &forward, &[back], Span::from_micros(1500));
     }
     add_aggregate(&mut network, governed, within, reports);
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn receivers_behind_an_aggregate_are_called_when_it_is_time() {
 }
 
 /// Flows that go round an aggregate over the link within it, and a stream elsewhere. The links behind each are fed.
-fn around_an_aggregate(link_by_link: bool) -> Simulator<()> {
+fn around_an_aggregate(link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -111,7 +111,7 @@ fn around_an_aggregate(link_by_link: bool) -> Simulator<()> {
     let flow = network.next_flow();
     network.flow(stream(flow, "bbr1", 1, &[up, bottleneck, down], &[back]));
     add_aggregate(&mut network, governed, within, reports);
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 /// The links of that network, in order.
@@ -125,7 +125,7 @@ const DOWN: LinkId = LinkId(8);
 const AGGREGATE: FlowId = FlowId(2);
 
 /// A flow that comes later.
-fn late(sim: &Simulator<()>, forward: &[LinkId]) -> FlowSpec {
+fn late(sim: &Simulator<Sampling>, forward: &[LinkId]) -> FlowSpec {
     let id = FlowId::from(sim.flow_count());
     FlowSpec {
         name: format!("late {}", id.0),
@@ -213,7 +213,7 @@ impl Endpoint for Drum {
 }
 
 /// Two links of the same speed, one of them with a link behind it that takes no time, meet in one that has room for one packet.
-fn without_time(link_by_link: bool, seed: u64, size: u64, rate: BitRate) -> Simulator<()> {
+fn without_time(link_by_link: bool, seed: u64, size: u64, rate: BitRate) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(seed);
     if link_by_link {
         network.link_by_link();
@@ -239,7 +239,7 @@ fn without_time(link_by_link: bool, seed: u64, size: u64, rate: BitRate) -> Simu
             stop: None,
         });
     }
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn who_is_first_at_equal_times_is_the_same_behind_a_link_that_takes_no_time() {
 
 /// Two streams over bottlenecks of their own, equal in all; their receivers answer over links that take no time, which meet in
 /// one that has room for one packet.
-fn answers_without_time(link_by_link: bool, seed: u64) -> Simulator<()> {
+fn answers_without_time(link_by_link: bool, seed: u64) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(seed);
     if link_by_link {
         network.link_by_link();
@@ -279,7 +279,7 @@ fn answers_without_time(link_by_link: bool, seed: u64) -> Simulator<()> {
         let flow = network.next_flow();
         network.flow(stream(flow, "sack", 1, &[up, forward[0], forward[1]], &[answers, back, home]));
     }
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]

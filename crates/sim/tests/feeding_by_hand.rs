@@ -10,7 +10,7 @@ use tailback_sim::{FlowSpec, NetworkBuilder, NetworkError, Simulator};
 use tailback_transport::{AnyReceiver, AnySender};
 
 /// Two flows through one bottleneck, each behind access links of its own: chatters, or streams under a scheme.
-fn dumbbell(link_by_link: bool, scheme: Option<&str>) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
+fn dumbbell(link_by_link: bool, scheme: Option<&str>) -> (Simulator<Sampling>, [[Vec<LinkId>; 2]; 2]) {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -33,7 +33,7 @@ fn dumbbell(link_by_link: bool, scheme: Option<&str>) -> (Simulator<()>, [[Vec<L
             chat(&mut network, &format!("flow {index}"), forward, reverse, Span::from_micros(1500));
         }
     }
-    (network.build(Time::from_secs_f64(100.0), ()).expect("a sound network"), routes)
+    (network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network"), routes)
 }
 
 /// A stream whose receiver answers over a link with a fair queue, or over one into which another flow sends.
@@ -163,7 +163,7 @@ fn a_flow_that_is_to_stop_before_it_starts_stops_as_it_starts() {
     let flow = stream(FlowId(0), "sack", 1, &[there], &[back]);
     let at = |millis| Time::ZERO + Span::from_millis(millis);
     network.flow(FlowSpec { start: at(20), stop: Some(at(10)), ..flow });
-    let mut sim = network.build(Time::from_secs_f64(1.0), ()).expect("a sound network");
+    let mut sim = network.build(Time::from_secs_f64(1.0), Sampling::new(())).expect("a sound network");
     sim.run_until(at(500));
     let sent = sim.sender(FlowId(0)).sent_packets;
     assert!((1..=100).contains(&sent), "what left as it started: {sent}");
@@ -215,7 +215,7 @@ fn paced_senders_wait_for_their_time_where_others_send_into_their_first_link() {
 }
 
 /// A flow that comes while running.
-fn late(sim: &Simulator<()>, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec {
+fn late(sim: &Simulator<Sampling>, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec {
     let id = FlowId::from(sim.flow_count());
     FlowSpec {
         name: format!("late {}", id.0),

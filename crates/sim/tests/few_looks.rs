@@ -10,10 +10,12 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
+use crate::common::Sampling;
+
 const FLOWS: usize = 8;
 
 /// Flows that share a link, with one to each receiver behind it.
-fn network() -> (Simulator<()>, Vec<LinkId>) {
+fn network() -> (Simulator<Sampling>, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
     let rate = BitRate::from_bits_per_sec(8_000_000);
     let link = |network: &mut NetworkBuilder, name: String, capacity| {
@@ -41,7 +43,7 @@ fn network() -> (Simulator<()>, Vec<LinkId>) {
         });
         receivers.push(down);
     }
-    (network.build(Time::from_secs_f64(10.0), ()).expect("a sound network"), receivers)
+    (network.build(Time::from_secs_f64(10.0), Sampling::new(())).expect("a sound network"), receivers)
 }
 
 #[test]

@@ -12,6 +12,8 @@ use tailback_qdisc::{BuildCx, Config, FlowHosts};
 use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig};
 
+use crate::common::Sampling;
+
 const BEAT: Span = Span::from_millis(20);
 
 /// Sends a packet at every beat, whatever it hears.
@@ -48,7 +50,7 @@ const DOWN: LinkId = LinkId(2);
 
 /// A packet reaches the second link 2 ms after its beat, the last one 9 ms after it, and its end 12 ms after it. Where
 /// acknowledgements are sent at once, packets are handed over ahead of their time.
-fn network(link_by_link: bool, ack_every: u32) -> Simulator<()> {
+fn network(link_by_link: bool, ack_every: u32) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(1);
     if link_by_link {
         network.link_by_link();
@@ -74,16 +76,16 @@ fn network(link_by_link: bool, ack_every: u32) -> Simulator<()> {
         start: Time::ZERO,
         stop: None,
     });
-    network.build(Time::from_secs_f64(10.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(10.0), Sampling::new(())).expect("a sound network")
 }
 
-fn down(sim: &mut Simulator<()>) -> &mut Link {
+fn down(sim: &mut Simulator<Sampling>) -> &mut Link {
     sim.link_itself(DOWN)
 }
 
 /// All links' counters balance. What has left one has arrived at the next, unless a packet is `dropped_ahead`: that counts at
 /// once, as nothing of it is left that could be counted later.
-fn balance(sim: &mut Simulator<()>, dropped_ahead: bool) {
+fn balance(sim: &mut Simulator<Sampling>, dropped_ahead: bool) {
     let counters = [0, 1, 2].map(|link| sim.link(LinkId(link)));
     for (link, pair) in counters.windows(2).enumerate() {
         let ahead = u64::from(dropped_ahead && link == 1);

@@ -242,7 +242,7 @@ fn add_dumbbell(
 }
 
 fn gathered(network: NetworkBuilder) -> usize {
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network").links_gathered()
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network").links_gathered()
 }
 
 #[test]
@@ -322,14 +322,15 @@ fn no_more_than_sixteen_links_have_lists() {
 fn what_has_arrived_when_memory_stops_a_run_is_taken_in() {
     let end = Time::from_secs_f64(50.0);
     for step in 10..20 {
-        let mut stopped = dumbbell(16, 10, 20, (100, 2)).build(end, ()).expect("a sound network");
+        let mut stopped =
+            dumbbell(16, 10, 20, (100, 2)).build(end, Sampling::new(())).expect("a sound network");
         stopped.run_until(Time::ZERO + Span::from_millis(200 * step));
         stopped.limit_memory(MemoryLimit { most: 1, in_use: || 2 });
         stopped.run_until(end);
         assert!(stopped.is_stopped());
         let mut each = dumbbell(16, 10, 20, (100, 2));
         each.link_by_link();
-        let mut each = each.build(end, ()).expect("a sound network");
+        let mut each = each.build(end, Sampling::new(())).expect("a sound network");
         each.run_until(stopped.now());
         // It stops before the next event, so that more may have arrived.
         let [stopped, each] = [stopped.link(LinkId(0)), each.link(LinkId(0))];

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{OfPackets, built, chat, drop_tail, link, unbounded};
+use common::{OfPackets, Sampling, built, chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
 use tailback_core::{Bytes, Capacity, Distribution, FlowId, LinkId, Span, Time};
 use tailback_link::{
@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn packets_are_conserved(case in cases(), staged in any::<bool>()) {
-        let mut sim = build(&case, staged, usize::MAX, ());
+        let mut sim = build(&case, staged, usize::MAX, Sampling::new(()));
         for step in 1..=8 {
             sim.run_until(Time::from_nanos(END.as_nanos() * step / 8));
             let mut offered = 0;
@@ -155,7 +155,7 @@ proptest! {
 
     #[test]
     fn a_busy_link_is_never_idle(case in cases(), staged in any::<bool>()) {
-        let mut sim = build(&case, staged, usize::MAX, ());
+        let mut sim = build(&case, staged, usize::MAX, Sampling::new(()));
         let mut now = Time::ZERO;
         while now < END {
             now += Span::from_micros(733);
@@ -270,7 +270,7 @@ fn a_rate_change_and_an_outage_take_effect() {
     let forward = network.link(spec);
     let reverse = network.link(link("reverse", 100, 1, drop_tail(1000)));
     chat(&mut network, "flow", &[forward], &[reverse], Span::from_micros(100));
-    let mut sim = network.build(Time::from_secs_f64(10.0), ()).expect("a sound network");
+    let mut sim = network.build(Time::from_secs_f64(10.0), Sampling::new(())).expect("a sound network");
     let mut transmitted = |millis: u64| {
         sim.run_until(Time::ZERO + Span::from_millis(millis));
         sim.link(forward).transmitted.bytes.get()
@@ -290,7 +290,7 @@ fn a_delivery_trace_sets_the_rate_and_wastes_unused_opportunities() {
     let forward = network.link(spec);
     let reverse = network.link(link("reverse", 100, 1, drop_tail(1000)));
     chat(&mut network, "flow", &[forward], &[reverse], Span::from_micros(50));
-    let mut sim = network.build(Time::from_secs_f64(10.0), ()).expect("a sound network");
+    let mut sim = network.build(Time::from_secs_f64(10.0), Sampling::new(())).expect("a sound network");
     sim.run_until(Time::from_secs_f64(3.0));
     let bytes = sim.link(forward).transmitted.bytes.get() as f64;
     assert!((bytes / 3.0 - 1.5e6).abs() < 2e4, "1500 B a millisecond: {bytes}");

@@ -12,7 +12,7 @@ use tailback_core::{BitRate, FlowId, LinkId, Observation, Span, Time};
 use tailback_link::{LinkCounters, LinkSpec};
 use tailback_sim::{Message, NetworkBuilder, Recorder, Simulator, View};
 
-use crate::common::{OfSenders, drop_tail, link, unbounded};
+use crate::common::{OfSenders, Sampling, drop_tail, link, unbounded};
 use crate::feeding::stream;
 use built::{Net, build};
 use drawn::cases;
@@ -101,7 +101,7 @@ proptest! {
 
 /// Two paced streams, equal in all, whose first links take no time and meet in one: who goes second there has a longer round trip
 /// time, by a nanosecond.
-fn begin_without_time(link_by_link: bool, seed: u64) -> Simulator<()> {
+fn begin_without_time(link_by_link: bool, seed: u64) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(seed);
     if link_by_link {
         network.link_by_link();
@@ -115,7 +115,7 @@ fn begin_without_time(link_by_link: bool, seed: u64) -> Simulator<()> {
         let flow = network.next_flow();
         network.flow(stream(flow, "monaco", 1, &[first, shared, access], &[back]));
     }
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn links_of_an_aggregate(link_by_link: bool) -> (NetworkBuilder, [LinkId; 3]) {
 }
 
 /// A paced stream starts where an aggregate's far edge is: the aggregate's packets enter its first link, too.
-fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
+fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<Sampling> {
     let (mut network, [governed, within, reports]) = links_of_an_aggregate(link_by_link);
     let behind = network.link(link("behind", 10, 1, unbounded()));
     let back = network.link(link("back", 1, 1, drop_tail(2)));
@@ -32,7 +32,7 @@ fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
     let flow = network.next_flow();
     network.flow(stream(flow, scheme, 1, &[behind], &[own_back]));
     add_aggregate(&mut network, governed, within, reports);
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_paced_sender_whose_first_link_begins_at_an_edge() {
 }
 
 /// A receiver answers over the link that begins at an aggregate's far edge.
-fn answers_behind_an_edge(link_by_link: bool) -> Simulator<()> {
+fn answers_behind_an_edge(link_by_link: bool) -> Simulator<Sampling> {
     let (mut network, [governed, within, reports]) = links_of_an_aggregate(link_by_link);
     let bottleneck = network.link(link("bottleneck", 5, 10, drop_tail(20)));
     let access = network.link(link("access", 10, 10, unbounded()));
@@ -54,7 +54,7 @@ fn answers_behind_an_edge(link_by_link: bool) -> Simulator<()> {
     let flow = network.next_flow();
     network.flow(stream(flow, "sack", 1, &[up, bottleneck, access], &[behind]));
     add_aggregate(&mut network, governed, within, reports);
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_receiver_whose_answers_begin_at_an_edge() {
 }
 
 /// Two paced streams with first links of their own whose acknowledgements come over one link.
-fn heard_over_one_link(scheme: &str, link_by_link: bool) -> Simulator<()> {
+fn heard_over_one_link(scheme: &str, link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -75,7 +75,7 @@ fn heard_over_one_link(scheme: &str, link_by_link: bool) -> Simulator<()> {
         let flow = network.next_flow();
         network.flow(stream(flow, scheme, 1, &[up, bottleneck], &[back]));
     }
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn two_paced_senders_are_heard_over_one_link() {
 
 /// A paced stream whose first link feeds the second, and whose acknowledgements come over a link of its own; another one crosses
 /// the bottleneck.
-fn behind_two_links(scheme: &str, (seed, millis): (u64, u64), link_by_link: bool) -> Simulator<()> {
+fn behind_two_links(scheme: &str, (seed, millis): (u64, u64), link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(seed);
     if link_by_link {
         network.link_by_link();
@@ -98,7 +98,7 @@ fn behind_two_links(scheme: &str, (seed, millis): (u64, u64), link_by_link: bool
     let [back, back_across] = [one("back", 10, 5, unbounded()), one("back across", 10, 1, unbounded())];
     network.flow(stream(FlowId(0), scheme, 1, &[up, further, bottleneck], &[back]));
     chat(&mut network, "across", &[across, bottleneck], &[back_across], Span::from_micros(1900));
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_paced_sender_whose_first_link_feeds_the_next() {
 }
 
 /// Acknowledgements arrive at the very instants at which the next packets may leave.
-fn ties(scheme: &str, tenths: u64, link_by_link: bool) -> Simulator<()> {
+fn ties(scheme: &str, tenths: u64, link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -127,7 +127,7 @@ fn ties(scheme: &str, tenths: u64, link_by_link: bool) -> Simulator<()> {
     let back = network.link(LinkSpec::new("back", here, Span::from_millis(5), unbounded()));
     let flow = network.next_flow();
     network.flow(stream(flow, scheme, 1, &[up], &[back]));
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]

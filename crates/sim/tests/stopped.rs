@@ -1,6 +1,6 @@
 //! Runs that are stopped as memory is used up: they go no further, and what links count is as of then.
 
-use crate::common::{built, chat, link, unbounded};
+use crate::common::{Sampling, built, chat, link, unbounded};
 use tailback_core::{Capacity, FlowId, LinkId, Span, Time};
 use tailback_qdisc::Config;
 use tailback_sim::{MemoryLimit, NetworkBuilder, Simulator};
@@ -15,7 +15,7 @@ fn a_run_that_memory_has_stopped_goes_no_further() {
     let mut network = NetworkBuilder::new(7);
     let [there, back] = ["there", "back"].map(|name| network.link(link(name, 100, 5, unbounded())));
     network.flow(stream(FlowId(0), "sack", 1, &[there], &[back]));
-    let mut sim = network.build(Time::from_secs_f64(100.0), ()).expect("a sound network");
+    let mut sim = network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network");
     sim.run_until(Time::from_secs_f64(5.0));
     assert!(!sim.is_stopped());
     sim.limit_memory(NOTHING);
@@ -32,7 +32,7 @@ fn a_run_that_memory_has_stopped_goes_no_further() {
 /// A stream through a fair queue with a long delay, whose departures are found out late: nothing arrives there while a window
 /// is under way. Elsewhere somebody sends all the time.
 #[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
-fn fair(link_by_link: bool) -> Simulator<()> {
+fn fair(link_by_link: bool) -> Simulator<Sampling> {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -45,7 +45,7 @@ fn fair(link_by_link: bool) -> Simulator<()> {
     let elsewhere = [one("elsewhere"), one("elsewhere back")];
     network.flow(stream(FlowId(0), "sack", 1, &forward, &reverse));
     chat(&mut network, "elsewhere", &elsewhere[..1], &elsewhere[1..], Span::from_micros(100));
-    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+    network.build(Time::from_secs_f64(100.0), Sampling::new(())).expect("a sound network")
 }
 
 #[test]

@@ -52,18 +52,16 @@ pub(crate) struct Boxed<const PACKETS: bool, const NOTES: bool, const OBSERVED: 
 
 /// Hears nothing but what every recorder hears.
 pub(crate) type Sampling = Boxed<false, false, false>;
-/// Hears of packets.
-pub(crate) type OfPackets = Boxed<true, false, false>;
 /// Hears of packets and notes.
-pub(crate) type OfNotes = Boxed<true, true, false>;
+pub(crate) type OfPackets = Boxed<true, true, false>;
 /// Hears what senders observe.
 pub(crate) type OfSenders = Boxed<false, false, true>;
 
 impl<const PACKETS: bool, const NOTES: bool, const OBSERVED: bool> Boxed<PACKETS, NOTES, OBSERVED> {
-    /// Puts a recorder behind a pointer; one that asks for other things does not compile.
+    /// Puts a recorder behind a pointer; one that asks for other things does not compile. Notes come with packets.
     pub(crate) fn new<R: Recorder + 'static>(recorder: R) -> Self {
         const {
-            assert!(R::PACKETS == PACKETS && R::NOTES == NOTES && R::OBSERVED == OBSERVED);
+            assert!(R::PACKETS == PACKETS && (NOTES || !R::NOTES) && R::OBSERVED == OBSERVED);
         }
         Self(Box::new(recorder))
     }

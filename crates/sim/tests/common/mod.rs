@@ -3,7 +3,7 @@
 
 mod boxed;
 
-pub(crate) use boxed::{OfNotes, OfPackets, OfSenders, Sampling};
+pub(crate) use boxed::{OfPackets, OfSenders, Sampling};
 
 use tailback_core::{
     AppInput, BitRate, Bytes, Capacity, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation,
