@@ -159,7 +159,7 @@ LINES = [
         "        /// Packets retransmitted in the bin.\n",
     ),
     (  # What the test of it asks for, in place of one that is there.
-        "scenario/src/columns/mod.rs",
+        "scenario/tests/columns.rs",
         'const ONE_OF_A_FLOWS: &str = "sent_bytes";',
         'const ONE_OF_A_FLOWS: &str = "received_packets";',
     ),
@@ -170,7 +170,7 @@ SUITES = {
     "control": ["--test", "all"],
     "qdisc": ["--lib", "--test", "all", "anything"],
     "transport": ["--test", "all", "sources"],
-    "scenario": ["--lib", "columns"],
+    "scenario": ["--lib", "--test", "all", "columns"],
 }
 """By crate, what asks every scheme, discipline, source and column."""
 

@@ -33,6 +33,8 @@ ALLOWED: dict[str, set[str]] = {
 # random numbers that come again for tests alone.
 ALSO_IN_TESTS: dict[str, set[str]] = {
     "net": {"net", "sim"},
+    "scenario": {"scenario"},
+    "sim": {"sim"},
 }
 # Crates outside this workspace that only the named crates may use.
 RESERVED: dict[str, set[str]] = {

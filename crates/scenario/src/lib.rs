@@ -8,8 +8,6 @@ pub mod build;
 mod check;
 mod chosen;
 pub mod columns;
-#[cfg(test)]
-mod cost;
 mod custom_names;
 pub mod emulation;
 pub mod endpoints;
@@ -23,7 +21,8 @@ pub mod lab;
 mod lean;
 pub mod link;
 pub mod load;
-mod looks;
+#[doc(hidden)]
+pub mod looks;
 pub mod loss;
 pub mod loss_choice;
 mod members;

@@ -10,6 +10,8 @@ mod bad_queues;
 mod cells_and_multicast;
 #[path = "../../core/tests/common/choices.rs"]
 mod choices;
+mod columns;
+mod cost;
 mod custom;
 mod emulation;
 mod endpoints;
@@ -21,5 +23,7 @@ mod memory;
 mod monaco;
 mod offered;
 mod properties;
+mod registry;
 mod runs;
 mod topology;
+mod transfer;

@@ -233,7 +233,7 @@ impl Feeding {
     }
 
     /// Whether what is to come was put in order for a look at this instant.
-    #[cfg(test)]
+    #[cfg(feature = "for-tests")]
     pub(crate) fn has_put_in_order(&self, now: Time) -> bool {
         self.coming.as_ref().is_some_and(|(at, _)| *at == now)
     }

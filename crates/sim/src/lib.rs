@@ -20,11 +20,9 @@ mod delays;
 mod drive;
 mod event_queue;
 mod feeding;
-#[cfg(test)]
-mod few_looks;
 mod flow;
-#[cfg(test)]
-mod full;
+#[cfg(feature = "for-tests")]
+mod for_tests;
 mod gathering;
 mod late;
 mod leaves;

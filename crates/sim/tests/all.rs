@@ -10,6 +10,8 @@ mod endpoints;
 mod feeding;
 mod feeding_apart;
 mod feeding_by_hand;
+mod few_looks;
+mod full;
 mod gathering;
 mod laws;
 mod left_out;

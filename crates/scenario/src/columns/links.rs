@@ -180,16 +180,3 @@ fn buffer_packets(capacity: Capacity) -> f64 {
 fn buffer_bytes(capacity: Capacity) -> f64 {
     if let Capacity::Bytes(bytes) = capacity { bytes.as_f64() } else { f64::NAN }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_reason_to_drop_has_its_column() {
-        let keys: Vec<_> = COLUMNS.iter().map(|entry| entry.info.key).collect();
-        let at = keys.iter().position(|key| *key == "dropped_bytes").expect("a column") + 1;
-        assert_eq!(keys[at..at + 2], ["dropped_overflow_packets", "dropped_early_packets"]);
-        assert_eq!(keys[at..at + DropReason::ALL.len()], DropReason::COUNTED.map(|(key, _)| key));
-    }
-}

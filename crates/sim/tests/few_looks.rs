@@ -6,12 +6,9 @@ use std::sync::Arc;
 use tailback_core::{BitRate, Bytes, Capacity, LinkId, Span, Time};
 use tailback_link::LinkSpec;
 use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
-
-use crate::flow::FlowSpec;
-use crate::network::NetworkBuilder;
-use crate::simulator::Simulator;
 
 const FLOWS: usize = 8;
 
@@ -56,13 +53,13 @@ fn a_look_at_a_few_links_tells_what_one_at_all_of_them_does() {
         sim.run_until(now);
         let first = receivers[step as usize % FLOWS];
         let alone = sim.link(first);
-        assert!(!sim.paths.feeding.has_put_in_order(now));
+        assert!(!sim.has_put_in_order());
         let all: Vec<_> = receivers.iter().map(|receiver| sim.link(*receiver)).collect();
-        assert!(sim.paths.feeding.has_put_in_order(now));
+        assert!(sim.has_put_in_order());
         assert_eq!(alone, all[step as usize % FLOWS]);
         assert_eq!(all, receivers.iter().map(|receiver| sim.link(*receiver)).collect::<Vec<_>>());
         assert!(all.iter().all(tailback_link::LinkCounters::is_balanced));
-        ahead += sim.paths.feeding.ahead(&sim.paths.links, now);
+        ahead += sim.work_done() - sim.events_handled();
     }
     assert!(ahead > 1000, "packets are on their way: {ahead}");
 }

@@ -2,9 +2,8 @@
 //! names and routes that are looked at, not in time.
 
 use serde_json::{Value, json};
-
-use crate::looks::looks;
-use crate::scenario::Scenario;
+use tailback_scenario::Scenario;
+use tailback_scenario::looks::looks;
 
 const LINK: &str = "10 Mbit/s";
 

@@ -9,11 +9,8 @@ use tailback_core::{
 };
 use tailback_link::{Link, LinkSpec};
 use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig};
-
-use crate::flow::FlowSpec;
-use crate::network::NetworkBuilder;
-use crate::simulator::Simulator;
 
 const BEAT: Span = Span::from_millis(20);
 
@@ -81,7 +78,7 @@ fn network(link_by_link: bool, ack_every: u32) -> Simulator<()> {
 }
 
 fn down(sim: &mut Simulator<()>) -> &mut Link {
-    sim.paths.links.of(DOWN)
+    sim.link_itself(DOWN)
 }
 
 /// All links' counters balance. What has left one has arrived at the next, unless a packet is `dropped_ahead`: that counts at
