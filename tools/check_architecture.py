@@ -29,10 +29,12 @@ ALLOWED: dict[str, set[str]] = {
     "scenario": {"core", "control", "qdisc", "link", "transport", "sim", "net"},
     "python": {"core", "control", "qdisc", "link", "transport", "sim", "net", "scenario"},
 }
-# What tests may use beyond that: one algorithm in two worlds is compared where the sockets are; and that crate itself, with the
-# random numbers that come again for tests alone.
+# What tests may use beyond that: one algorithm in two worlds is compared where the sockets are; and a crate itself, with what
+# it has for tests alone (its feature `for-tests`).
 ALSO_IN_TESTS: dict[str, set[str]] = {
     "net": {"net", "sim"},
+    "scenario": {"scenario"},
+    "sim": {"sim"},
 }
 # Crates outside this workspace that only the named crates may use.
 RESERVED: dict[str, set[str]] = {

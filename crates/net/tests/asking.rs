@@ -1,13 +1,10 @@
 //! A session whose sender asks which lengths come through: only answers to what it asks now count, and few are kept.
 
-#[path = "common/accepting.rs"]
-mod accepting;
-
 use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
-use accepting::accepting;
+use crate::common::accepting::accepting;
 use tailback_core::{Bytes, FlowId, Kind, Packet};
 use tailback_net::channel::{Message, Opened};
 use tailback_net::secure::{Initiator, Invitation, KeyPair};

@@ -1,15 +1,12 @@
 //! ECN over real sockets: the field of the IP header leaves with a packet and arrives with it, over IPv4 and IPv6 on
 //! loopback, and a mark that a router on the way puts there slows the sender down without a loss.
 
-#[path = "common/plain.rs"]
-mod plain;
-
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use plain::driver;
+use crate::common::plain::driver;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{set_ip_tos, set_ipv6_tclass};
 use tailback_control::SCHEMES;

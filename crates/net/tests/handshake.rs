@@ -1,11 +1,9 @@
 //! The handshake under attack: whoever has no invitation gets nothing but a cookie, nothing is kept of floods, and nobody
 //! gets more bytes than three times what he sent.
 
-#[path = "common/knocks.rs"]
-mod knocks;
-
 use std::net::SocketAddr;
 
+use crate::common::knocks;
 use proptest::prelude::*;
 use tailback_core::{Span, Time};
 use tailback_net::secure::envelope::{COOKIE, Envelope, SHORTEST_HELLO, VERSION};

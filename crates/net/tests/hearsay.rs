@@ -1,15 +1,13 @@
 //! What the network says of datagrams (ICMP) ends nothing: it may be over the next moment, and anybody can make it up who knows
 //! two addresses and guesses a port. Where the system lets a test make a network of its own.
 
-#[path = "common/plain.rs"]
-mod plain;
-
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
+use crate::common::plain;
 use etherparse::PacketBuilder;
 use rustix::io::Errno;
 use tailback_control::SCHEMES;

@@ -1,14 +1,11 @@
 //! Many flows over one socket, in one loop; and packets that are taken for the time at which they came, not for that at which
 //! they were read.
 
-#[path = "common/plain.rs"]
-mod plain;
-
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use plain::driver;
+use crate::common::plain::driver;
 use tailback_control::SCHEMES;
 use tailback_core::{
     Bytes, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet, Span, Stream, Time,

@@ -1,9 +1,6 @@
 //! The router between network namespaces, with TUN devices, where the system lets a test make them. The host's own interfaces
 //! are never touched.
 
-#[path = "common/links.rs"]
-mod links;
-
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,7 +9,7 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-use links::{MTU, link, patiently, rules, spec};
+use crate::common::links::{MTU, link, patiently, rules, spec};
 use rustix::io::Errno;
 use tailback_core::{DropReason, Span, Time};
 use tailback_link::{LinkSpec, LossModel};

@@ -3,20 +3,13 @@
 //! themselves where the system has no namespaces. What is asked when, is tested in `transfer/narrowing.rs`, where time is an
 //! argument.
 
-#[path = "common/ends.rs"]
-mod ends;
-#[path = "common/folder.rs"]
-mod folder;
-#[path = "common/routed.rs"]
-mod routed;
-
 use std::fs;
 use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
-use folder::Folder;
-use routed::{FOUR, Hop, Lab, MIDWAY, Moved, SIX, moved};
+use crate::common::folder::Folder;
+use crate::common::routed::{FOUR, Hop, Lab, MIDWAY, Moved, SIX, moved};
 use tailback_core::{Bytes, Span};
 
 const SIZE: usize = 20_000_000;

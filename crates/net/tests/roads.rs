@@ -2,19 +2,12 @@
 //! with a router between them, in namespaces. Each ends well, or with one clear error at each end in the time that is stated. The
 //! tests skip themselves where the system has no namespaces. Ways that become narrow are in `narrow.rs`.
 
-#[path = "common/ends.rs"]
-mod ends;
-#[path = "common/folder.rs"]
-mod folder;
-#[path = "common/routed.rs"]
-mod routed;
-
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use folder::Folder;
-use routed::{FOUR, Lab, Moved, SIX, ip, ips, moved, program};
+use crate::common::folder::Folder;
+use crate::common::routed::{FOUR, Lab, Moved, SIX, ip, ips, moved, program};
 use tailback_core::Span;
 use tailback_net::Clock;
 use tailback_net::router::Namespace;

@@ -1,17 +1,14 @@
 //! The router: what its links do to real packets, without a clock (the forwarder) and with one (over socket pairs). Between
 //! network namespaces it is tested in `namespaces.rs`.
 
-#[path = "common/links.rs"]
-mod links;
-
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::Duration;
 
+use crate::common::links::{MTU, link, patiently, rules, spec};
 use etherparse::PacketBuilder;
-use links::{MTU, link, patiently, rules, spec};
 use proptest::prelude::*;
 use tailback_core::{BitRate, DropReason, Ecn, Span, Time};
 use tailback_link::{Chance, Change, Impairments, LinkSpec, LossModel, StandaloneLink};

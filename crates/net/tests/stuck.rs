@@ -1,20 +1,14 @@
 //! Receivers that are there, and with which no transfer comes to an end: their senders say so after a stated time. What is
 //! waited for how long is tested in `transfer/news.rs`, where time is an argument.
 
-#[path = "common/accepting.rs"]
-mod accepting;
-#[path = "common/ends.rs"]
-mod ends;
-#[path = "common/folder.rs"]
-mod folder;
-
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
-use accepting::accepting;
-use folder::Folder;
+use crate::common::accepting::accepting;
+use crate::common::ends;
+use crate::common::folder::Folder;
 use tailback_core::{AckBlocks, Annex, Bytes, FlowId, Kind, Packet, SeqRange, Span, Time};
 use tailback_net::channel::Message;
 use tailback_net::secure::{Invitation, KeyPair};

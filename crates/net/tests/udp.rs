@@ -1,15 +1,12 @@
 //! The proof that nothing leans on the simulator: 10 MB between two endpoints over real UDP sockets on loopback, with
 //! loss injected each way, arrive whole.
 
-#[path = "common/plain.rs"]
-mod plain;
-
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use plain::{Rough, driver};
+use crate::common::plain::{Rough, driver};
 use sha2::{Digest, Sha256};
 use tailback_control::schemes::{Bbr1, Bbr1Config};
 use tailback_control::{SCHEMES, SchemeConfig};

@@ -1,11 +1,9 @@
 //! What a peer says beside frames, in whatever bytes: it is read and can be shown, or it is refused. The fuzz target
 //! `transfer_words` does the same without end.
 
-#[path = "common/words.rs"]
-mod words;
-
 use std::cell::Cell;
 
+use crate::common::words;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

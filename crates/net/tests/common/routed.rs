@@ -1,6 +1,5 @@
 //! Two hosts with a router between them, in namespaces of their own, and a transfer from one to the other: what tests share in which
 //! something becomes of the way. What that is, is the tests' own. Nothing where the system has no namespaces.
-#![allow(dead_code, reason = "each program does something else to the way")]
 
 use std::fs;
 use std::io::{self, Write};
@@ -20,8 +19,8 @@ use tailback_net::transfer::{
     Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, Sizes, TransferError, Word, receive, send,
 };
 
-use crate::ends;
-use crate::folder::Folder;
+use crate::common::ends;
+use crate::common::folder::Folder;
 
 /// Only a hang gets there.
 const LONG: Span = Span::from_secs(60);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{Sizes, TransferError, send};
 
-use crate::ends;
-use crate::waiting::{Places, SIZE, config, waiting};
+use super::waiting::{Places, SIZE, config, waiting};
+use crate::common::ends;
 
 /// Longer than file systems hold times of files apart by.
 const TICK: Duration = Duration::from_millis(50);

@@ -9,10 +9,10 @@ use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{Phase, ReceiveConfig, Seen, SendConfig, send};
 use tailback_net::{Channel, Clock};
 
-use crate::accepting::accepting;
-use crate::ends;
-use crate::relay::{NARROW, Relay, Treatment};
-use crate::waiting::{LONG, Places, SIZE, config, sent, waiting};
+use super::waiting::{LONG, Places, SIZE, config, sent, waiting};
+use crate::common::accepting::accepting;
+use crate::common::ends;
+use crate::common::relay::{NARROW, Relay, Treatment};
 
 #[test]
 fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {

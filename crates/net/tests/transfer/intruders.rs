@@ -14,10 +14,10 @@ use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{Offer, ReceiveConfig, SendConfig, TransferError, send};
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
 
-use crate::accepting::accepting;
-use crate::ends;
-use crate::folder::Folder;
-use crate::waiting::{LONG, Places, SIZE, config, sent, waiting};
+use super::waiting::{LONG, Places, SIZE, config, sent, waiting};
+use crate::common::accepting::accepting;
+use crate::common::ends;
+use crate::common::folder::Folder;
 
 pub(crate) fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")

@@ -9,7 +9,7 @@ use tailback_core::Bytes;
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::Word;
 
-use crate::waiting::{Places, SIZE, config, sent, telling, waiting};
+use super::waiting::{Places, SIZE, config, sent, telling, waiting};
 
 /// As where the receiver's last word got lost, or somebody is not sure.
 #[test]

@@ -8,10 +8,10 @@ use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{Seen, SendConfig, Sizes, send};
 use tailback_transport::RtoConfig;
 
-use crate::ends;
-use crate::relay::{NARROW, Relay, Treatment};
-use crate::waiting::{LONG, Places, SIZE, config, waiting};
-use crate::whole::arrives_through;
+use super::waiting::{LONG, Places, SIZE, config, waiting};
+use super::whole::arrives_through;
+use crate::common::ends;
+use crate::common::relay::{NARROW, Relay, Treatment};
 
 /// Somebody on the way drops what is long for a while: it goes on with shorter packets, which pass, or with the same, when he
 /// stops soon enough. What is sent for it is little.

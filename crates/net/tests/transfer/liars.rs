@@ -12,8 +12,8 @@ use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{Hash, Offer, Sizes, TransferError, hash_of, read_answer};
 use tailback_net::{Clock, Driver, MarkedSocket, SecuredChannel, SendBuffer};
 
-use crate::ends;
-use crate::waiting::{LONG, Places, Waiting, config, waiting};
+use super::waiting::{LONG, Places, Waiting, config, waiting};
+use crate::common::ends;
 
 const SIZES: Sizes = Sizes { packet: Bytes::new(1500), around: Bytes::new(98) };
 

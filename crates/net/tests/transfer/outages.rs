@@ -10,9 +10,9 @@ use tailback_net::Clock;
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{Phase, ReceiveConfig, Seen, SendConfig, send};
 
-use crate::ends;
-use crate::relay::{Relay, Treatment};
-use crate::waiting::{Places, SIZE, config, sent, waiting, watched};
+use super::waiting::{Places, SIZE, config, sent, waiting, watched};
+use crate::common::ends;
+use crate::common::relay::{Relay, Treatment};
 
 const PATIENCE: Span = Span::from_secs(5);
 /// Longer than anybody would say a word again, were he not told how long to.

@@ -8,8 +8,8 @@ use tailback_core::Span;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{Phase, ReceiveConfig, Seen, SendConfig, TransferError, Word, send};
 
-use crate::ends;
-use crate::waiting::{Places, SIZE, config, sent, telling, waiting};
+use super::waiting::{Places, SIZE, config, sent, telling, waiting};
+use crate::common::ends;
 
 #[test]
 fn who_was_not_invited_and_what_is_not_wanted_is_refused() {

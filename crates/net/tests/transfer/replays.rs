@@ -12,10 +12,10 @@ use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{Offer, Phase, ReceiveConfig, Seen, SendConfig, hash_of, read_answer, send};
 use tailback_net::{Channel, Clock};
 
-use crate::ends;
-use crate::folder::Folder;
-use crate::intruders::{attempt, begun, knock, pair, sender};
-use crate::waiting::{Places, SIZE, config, sent, until_moved, waiting};
+use super::intruders::{attempt, begun, knock, pair, sender};
+use super::waiting::{Places, SIZE, config, sent, until_moved, waiting};
+use crate::common::ends;
+use crate::common::folder::Folder;
 
 /// The sender came again and was let in; what it said in its first session is still on the way.
 #[test]

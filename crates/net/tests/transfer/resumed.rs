@@ -7,9 +7,9 @@ use tailback_core::{Bytes, Span};
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{ReceiveConfig, SendConfig, TransferError, send};
 
-use crate::ends;
-use crate::relay::{Relay, Treatment};
-use crate::waiting::{Places, SIZE, config, sent, until_moved, waiting};
+use super::waiting::{Places, SIZE, config, sent, until_moved, waiting};
+use crate::common::ends;
+use crate::common::relay::{Relay, Treatment};
 
 #[test]
 fn an_interrupted_transfer_goes_on_where_it_was() {

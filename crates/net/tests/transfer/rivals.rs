@@ -8,9 +8,9 @@ use tailback_core::{Bytes, Span};
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{Phase, Seen, SendConfig, send};
 
-use crate::ends;
-use crate::relay::{Relay, Treatment};
-use crate::waiting::{Places, SIZE, config, sent, waiting};
+use super::waiting::{Places, SIZE, config, sent, waiting};
+use crate::common::ends;
+use crate::common::relay::{Relay, Treatment};
 
 /// Of one user, so with one key, or of two, even if they send the same. Another name, or other bytes of the same size, make another
 /// file.

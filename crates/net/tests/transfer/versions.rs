@@ -11,8 +11,8 @@ use tailback_net::secure::envelope::{Envelope, VERSION};
 use tailback_net::secure::{Greeter, Invitation, KeyPair};
 use tailback_net::transfer::{Phase, Seen, SendConfig, Word, send};
 
-use crate::ends;
-use crate::waiting::{LONG, Places, SIZE, config, sent, telling, waiting};
+use super::waiting::{LONG, Places, SIZE, config, sent, telling, waiting};
+use crate::common::ends;
 
 fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")

@@ -14,8 +14,8 @@ use tailback_net::transfer::{
     Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, Word, receive, send,
 };
 
-use crate::ends;
-use crate::folder::Folder;
+use crate::common::ends;
+use crate::common::folder::Folder;
 
 pub(crate) const SIZE: usize = 1_500_000;
 /// Only a hang gets there.

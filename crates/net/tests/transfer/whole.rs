@@ -7,9 +7,9 @@ use tailback_core::Bytes;
 use tailback_net::secure::KeyPair;
 use tailback_net::transfer::{ReceiveConfig, Received, Sent, Sizes, send};
 
-use crate::ends;
-use crate::relay::{Relay, Treatment};
-use crate::waiting::{Places, SIZE, config, sent, waiting};
+use super::waiting::{Places, SIZE, config, sent, waiting};
+use crate::common::ends;
+use crate::common::relay::{Relay, Treatment};
 
 /// A little of what networks do.
 const USUAL: Treatment = Treatment { loss: 0.01, reordering: 0.01, ..Treatment::NONE };
