@@ -12,6 +12,7 @@ mod path;
 mod receivers;
 mod reference;
 mod registered;
+mod sac;
 mod script;
 mod second;
 mod tfrc;

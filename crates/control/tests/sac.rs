@@ -1,15 +1,11 @@
 //! Increases are scaled, decreases are not, and what it stands over is checked.
 
+use tailback_control::prediction::Schedule;
+use tailback_control::schemes::{FixedRateConfig, RenoConfig, SacConfig};
+use tailback_control::{AnyController, ControllerParams, Scheme};
 use tailback_core::{
     Acked, Bytes, Checker, Choice, CongestionEvent, Controller, Cx, Feedback, PairPosition, Stream, Time,
 };
-
-use super::SacConfig;
-use crate::any::AnyController;
-use crate::parts::ControllerParams;
-use crate::prediction::Schedule;
-use crate::scheme::Scheme;
-use crate::schemes::{FixedRateConfig, RenoConfig};
 
 fn params() -> ControllerParams {
     let segment = Bytes::new(1000);

@@ -61,7 +61,7 @@ fn a_rate_is_kept_though_each_call_is_late() {
 fn a_pause_is_made_up_for_by_a_millisecond() {
     let lateness = |rng: &mut Stream| Span::from_millis(if rng.below(200) == 0 { 30 } else { 0 });
     // Nothing else calls it: streams have acknowledgements, too.
-    let departures = datagrams(Directive::rate(RATE), lateness).departures;
+    let departures = datagrams(Directive::rate(RATE), lateness).path.departures;
     let at_once = departures.chunk_by(|a, b| a.at == b.at).map(<[_]>::len).max();
     let size = departures[0].packet.size().as_f64();
     let most = 1.0 + RATE.bits_per_sec() as f64 / 8.0 * 1e-3 / size;

@@ -139,6 +139,7 @@ proptest! {
                 .script(|_, _, rng| if rng.chance(0.1) { Fate::Drop } else { Fate::Deliver })
                 .start()
                 .run(Span::from_secs(10_000))
+                .path
                 .departures
         };
         prop_assert_eq!(run(), run());

@@ -233,9 +233,9 @@ fn a_full_buffer_discards_what_is_offered() {
 fn pairs_leave_back_to_back_for_two_tokens() {
     let probe = Some(ProbePlan::DataPairs { singleton_timeout: Span::from_millis(100) });
     let pairs = Directive { probe, ..Directive::rate(MBIT) };
-    let of_stream = stream(Scripted::new(pairs)).start().run(Span::from_millis(100)).departures;
+    let of_stream = stream(Scripted::new(pairs)).start().run(Span::from_millis(100)).path.departures;
     let of_datagrams = datagrams(Scripted::new(pairs), DatagramConfig::default()).start();
-    let of_datagrams = of_datagrams.run(Span::from_millis(100)).departures;
+    let of_datagrams = of_datagrams.run(Span::from_millis(100)).path.departures;
     for departures in [of_stream, of_datagrams] {
         assert_eq!(departures.len(), 14);
         for (index, pair) in departures.chunks(2).enumerate() {

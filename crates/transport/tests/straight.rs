@@ -228,11 +228,11 @@ fn run<C: Controller>((sender, receiver): (Sender<C>, Receiver), trouble: Troubl
         .run(Span::from_secs(1000));
     let observed = [test.sender.observe(), test.receiver.observe()];
     let seen = Seen {
-        departures: test.departures,
-        acks: test.acks,
-        events: test.events,
+        departures: test.path.departures,
+        acks: test.path.acks,
+        events: test.path.events,
         observed,
-        notes: test.notes,
+        notes: test.path.notes,
     };
     (seen, test.sender.into_controller())
 }

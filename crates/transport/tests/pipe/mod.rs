@@ -6,6 +6,7 @@
 pub mod stream;
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use tailback_core::{
     Annex, Annexes, AppInput, Bytes, Controller, Cx, Directive, Endpoint, EndpointCx, Event, Feedback,
@@ -46,9 +47,14 @@ type Script = Box<dyn FnMut(&Packet, u32, &mut Stream) -> Fate>;
 
 /// The pipe and its two ends.
 pub struct Pipe<A, B> {
-    pub now: Time,
     pub sender: A,
     pub receiver: B,
+    pub path: Path,
+}
+
+/// All of a pipe but its ends: one code for ends of all types, since each type would be compiled anew.
+pub struct Path {
+    pub now: Time,
     pub delay: Span,
     pub departures: Vec<Departure>,
     pub acks: Vec<(Time, Packet)>,
@@ -66,15 +72,27 @@ pub struct Pipe<A, B> {
     receiver_timer: Option<Time>,
     rng: Stream,
     receiver_rng: Stream,
-    path_rng: Stream,
+    fates: Stream,
 }
 
-impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
-    pub fn new(sender: A, receiver: B, delay: Span) -> Self {
+impl<A, B> Deref for Pipe<A, B> {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl<A, B> DerefMut for Pipe<A, B> {
+    fn deref_mut(&mut self) -> &mut Path {
+        &mut self.path
+    }
+}
+
+impl Path {
+    fn new(delay: Span) -> Self {
         Self {
             now: Time::ZERO,
-            sender,
-            receiver,
             delay,
             departures: Vec::new(),
             acks: Vec::new(),
@@ -91,82 +109,42 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             receiver_timer: None,
             rng: Stream::new(1, "sender"),
             receiver_rng: Stream::new(1, "receiver"),
-            path_rng: Stream::new(1, "path"),
+            fates: Stream::new(1, "path"),
         }
     }
 
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.rng = Stream::new(seed, "sender");
-        self.path_rng = Stream::new(seed, "path");
-        self
-    }
-
-    /// Decides on each data packet; the number counts its transmissions from 1.
-    pub fn script(mut self, script: impl FnMut(&Packet, u32, &mut Stream) -> Fate + 'static) -> Self {
-        self.script = Box::new(script);
-        self
-    }
-
-    pub fn ack_script(mut self, script: impl FnMut(&Packet, u32, &mut Stream) -> Fate + 'static) -> Self {
-        self.ack_script = Box::new(script);
-        self
-    }
-
-    /// Calls the sender so much later than it wanted to be called, unless a packet comes before.
-    pub fn calling_late(mut self, lateness: impl FnMut(&mut Stream) -> Span + 'static) -> Self {
-        self.lateness = Box::new(lateness);
-        self
-    }
-
-    /// Drops the given transmissions of the given numbers.
-    pub fn dropping(self, drops: &'static [(u64, u32)]) -> Self {
-        self.script(move |packet, count, _| {
-            if packet.kind() == Kind::Data && drops.contains(&(packet.number, count)) {
-                Fate::Drop
-            } else {
-                Fate::Deliver
-            }
-        })
-    }
-
-    pub fn app(&mut self, input: AppInput) {
-        self.give_sender(Input::App(input));
-    }
-
-    pub fn start(mut self) -> Self {
-        self.app(AppInput::Start);
-        self
-    }
-
-    fn give_sender(&mut self, input: Input) {
+    fn give_sender(&mut self, sender: &mut dyn Endpoint, input: Input) {
         let timeout = matches!(input, Input::Timeout);
         let mut cx =
             EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: Some(&mut self.notes) };
-        self.sender.handle(self.now, input, &mut cx);
+        sender.handle(self.now, input, &mut cx);
         loop {
             let mut cx = EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: None };
-            match self.sender.poll(self.now, &mut cx) {
-                Output::Transmit(packet) => self.launch(packet, true),
+            match sender.poll(self.now, &mut cx) {
+                Output::Transmit(packet) => {
+                    let acked = sender.observe().goodput_packets;
+                    self.launch(packet, Some(acked));
+                }
                 Output::Event(event) => self.events.push((self.now, event)),
                 Output::Wait(until) => {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
                     let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
                     assert!(!over, "a wait that is over: {until:?}");
-                    self.sender_timer = until.map(|at| at + (self.lateness)(&mut self.path_rng));
+                    self.sender_timer = until.map(|at| at + (self.lateness)(&mut self.fates));
                     return;
                 }
             }
         }
     }
 
-    fn give_receiver(&mut self, input: Input) {
+    fn give_receiver(&mut self, receiver: &mut dyn Endpoint, input: Input) {
         let timeout = matches!(input, Input::Timeout);
         let mut cx = EndpointCx { rng: &mut self.receiver_rng, annexes: &mut self.annexes, notes: None };
-        self.receiver.handle(self.now, input, &mut cx);
+        receiver.handle(self.now, input, &mut cx);
         loop {
             let mut cx = EndpointCx { rng: &mut self.receiver_rng, annexes: &mut self.annexes, notes: None };
-            match self.receiver.poll(self.now, &mut cx) {
-                Output::Transmit(packet) => self.launch(packet, false),
+            match receiver.poll(self.now, &mut cx) {
+                Output::Transmit(packet) => self.launch(packet, None),
                 Output::Event(event) => self.events.push((self.now, event)),
                 Output::Wait(until) => {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
@@ -179,16 +157,17 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         }
     }
 
-    fn launch(&mut self, mut packet: Packet, forward: bool) {
-        let fate = if forward {
+    /// Forward, with how many packets are acknowledged by then; or back.
+    fn launch(&mut self, mut packet: Packet, acked: Option<u64>) {
+        let forward = acked.is_some();
+        let fate = if let Some(acked) = acked {
             let count = self.sent_counts.entry(packet.number).or_default();
             *count += 1;
-            let acked = self.sender.observe().goodput_packets;
             self.departures.push(Departure { at: self.now, packet, acked });
-            (self.script)(&packet, *count, &mut self.path_rng)
+            (self.script)(&packet, *count, &mut self.fates)
         } else {
             self.acks.push((self.now, packet));
-            (self.ack_script)(&packet, 0, &mut self.path_rng)
+            (self.ack_script)(&packet, 0, &mut self.fates)
         };
         let mut arrival = self.now + self.delay;
         match fate {
@@ -210,21 +189,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         self.flying.insert((at, self.serial), Flying { packet, forward });
     }
 
-    /// Hands the receiver a packet now, past the script.
-    pub fn deliver(&mut self, packet: Packet) {
-        self.give_receiver(Input::Packet(packet));
-    }
-
-    /// Hands the sender a packet now that nobody sent.
-    pub fn forge(&mut self, mut packet: Packet, annex: Option<Annex>) {
-        if let Some(annex) = annex {
-            packet.annex = self.annexes.insert(annex);
-        }
-        self.give_sender(Input::Packet(packet));
-    }
-
-    /// One event; false when nothing is left to happen by `end`.
-    pub fn step(&mut self, end: Time) -> bool {
+    fn step(&mut self, sender: &mut dyn Endpoint, receiver: &mut dyn Endpoint, end: Time) -> bool {
         let packet = self.flying.first_key_value().map(|(key, _)| key.0);
         let Some(next) = [packet, self.sender_timer, self.receiver_timer].into_iter().flatten().min() else {
             return false;
@@ -238,19 +203,13 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         if packet == Some(next) {
             let Some((_, flying)) = self.flying.pop_first() else { return false };
             let input = Input::Packet(flying.packet);
-            if flying.forward { self.give_receiver(input) } else { self.give_sender(input) }
+            if flying.forward { self.give_receiver(receiver, input) } else { self.give_sender(sender, input) }
         } else if self.sender_timer == Some(next) {
-            self.give_sender(Input::Timeout);
+            self.give_sender(sender, Input::Timeout);
         } else {
-            self.give_receiver(Input::Timeout);
+            self.give_receiver(receiver, Input::Timeout);
         }
         true
-    }
-
-    pub fn run(mut self, span: Span) -> Self {
-        let end = self.now + span;
-        while self.step(end) {}
-        self
     }
 
     /// Numbers of the data packets sent, with the milliseconds at which they left.
@@ -272,6 +231,79 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
 
     pub fn finished(&self) -> bool {
         self.events.iter().any(|(_, event)| *event == Event::Finished)
+    }
+}
+
+impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
+    pub fn new(sender: A, receiver: B, delay: Span) -> Self {
+        Self { sender, receiver, path: Path::new(delay) }
+    }
+
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.path.rng = Stream::new(seed, "sender");
+        self.path.fates = Stream::new(seed, "path");
+        self
+    }
+
+    /// Decides on each data packet; the number counts its transmissions from 1.
+    pub fn script(mut self, script: impl FnMut(&Packet, u32, &mut Stream) -> Fate + 'static) -> Self {
+        self.path.script = Box::new(script);
+        self
+    }
+
+    pub fn ack_script(mut self, script: impl FnMut(&Packet, u32, &mut Stream) -> Fate + 'static) -> Self {
+        self.path.ack_script = Box::new(script);
+        self
+    }
+
+    /// Calls the sender so much later than it wanted to be called, unless a packet comes before.
+    pub fn calling_late(mut self, lateness: impl FnMut(&mut Stream) -> Span + 'static) -> Self {
+        self.path.lateness = Box::new(lateness);
+        self
+    }
+
+    /// Drops the given transmissions of the given numbers.
+    pub fn dropping(self, drops: &'static [(u64, u32)]) -> Self {
+        self.script(move |packet, count, _| {
+            if packet.kind() == Kind::Data && drops.contains(&(packet.number, count)) {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        })
+    }
+
+    pub fn app(&mut self, input: AppInput) {
+        self.path.give_sender(&mut self.sender, Input::App(input));
+    }
+
+    pub fn start(mut self) -> Self {
+        self.app(AppInput::Start);
+        self
+    }
+
+    /// Hands the receiver a packet now, past the script.
+    pub fn deliver(&mut self, packet: Packet) {
+        self.path.give_receiver(&mut self.receiver, Input::Packet(packet));
+    }
+
+    /// Hands the sender a packet now that nobody sent.
+    pub fn forge(&mut self, mut packet: Packet, annex: Option<Annex>) {
+        if let Some(annex) = annex {
+            packet.annex = self.path.annexes.insert(annex);
+        }
+        self.path.give_sender(&mut self.sender, Input::Packet(packet));
+    }
+
+    /// One event; false when nothing is left to happen by `end`.
+    pub fn step(&mut self, end: Time) -> bool {
+        self.path.step(&mut self.sender, &mut self.receiver, end)
+    }
+
+    pub fn run(mut self, span: Span) -> Self {
+        let end = self.now + span;
+        while self.step(end) {}
+        self
     }
 }
 

@@ -21,8 +21,6 @@
 
 mod config;
 mod scale;
-#[cfg(test)]
-mod tests;
 
 pub use config::{PredictorConfig, SacConfig, SlowerConfig};
 use scale::Scale;
