@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import tailback as tb
 from tailback import cli
 from tailback.papers.mtsc import fig_5
+from tailback.plot.style import figure
 from tailback.results.places import place
 
 SCENARIO = """
@@ -63,7 +64,16 @@ def test_folders_of_others_are_not_written_into(here: Path, command: str, monkey
     assert isinstance(done.exception, tb.StorageError), done.output
     assert "keep: exists and holds something else; expected a new or empty folder" in str(done.exception)
     assert [path.name for path in (here / "keep").iterdir()] == ["a.txt"]
-    # What the command itself has made is replaced.
+    # What the command itself has made is replaced. What a study finds and how it looks is asked elsewhere.
+    found: list[object] = []
+    study = studies.study
+
+    def once(*of: object, **how: object) -> object:
+        found[:] = found or [study(*of, **how)]
+        return found[0]
+
+    monkeypatch.setattr(studies, "study", once)
+    monkeypatch.setattr("tailback.plot.lrd.overview", lambda _: figure()[0])
     tailback(*command.split(), "--out", "mine")
     tailback(*command.split(), "--out", "mine")
 

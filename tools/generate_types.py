@@ -262,7 +262,9 @@ class Generator:
             f"{python_field(key)}={self.default({**properties[key], 'default': entry})}"
             for key, entry in differing.items()
         ]
-        return f"{target}({', '.join(arguments)})"
+        # What the core says needs no check, for which the type would have to be complete: a third of importing them all.
+        made = f"{target}.model_construct" if arguments else target
+        return f"{made}({', '.join(arguments)})"
 
 
 def shared(models: Mapping[str, Fields]) -> dict[str, Fields]:

@@ -27,6 +27,8 @@ def test_help_imports_only_what_it_needs(words: list[str]) -> None:
         (["schemes", "cubic"], {"numpy", "polars", "pydantic", "matplotlib"}),
         (["run", "small.toml", "--no-plot"], {"pydantic", "matplotlib", "scipy", "tailback.scenario._models"}),
         (["run", "small.toml"], {"pydantic", "scipy", "matplotlib.pyplot"}),
+        (["send", "small.toml", "127.0.0.1:9", "--plaintext", "--patience", "0.1 s"], {"pydantic", "polars", "numpy"}),
+        (["shell", "--rate", "fast"], {"pydantic", "polars", "numpy"}),
     ],
 )
 def test_commands_import_only_what_they_need(here: Path, words: list[str], left_out: set[str]) -> None:

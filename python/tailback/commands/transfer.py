@@ -267,11 +267,15 @@ def _tell(moved: _Moved, common: Common, what: str) -> None:
 
 
 def _save(result: Result, folder: Path) -> None:
-    from tailback.plot.style import save as save_figure
     from tailback.results.store import save
 
     def draw(beside: Path) -> None:
         if result.flow_series.height:
+            from tailback.commands.quick import matplotlib_undocumented
+
+            matplotlib_undocumented()
+            from tailback.plot.style import save as save_figure
+
             save_figure(result.plot.overview(), beside / "overview.svg")
 
     save(result, folder, also=draw)

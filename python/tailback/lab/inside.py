@@ -61,8 +61,6 @@ def _leave(folder: Path, held: int) -> None:
 def _run(folder: Path, held: int) -> int:
     from tailback import _core
     from tailback.custom import runs, shipping
-    from tailback.results.from_core import result_of
-    from tailback.results.store import save
 
     told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
     scenario = (folder / "scenario.json").read_text(encoding="utf-8")
@@ -79,6 +77,10 @@ def _run(folder: Path, held: int) -> int:
     report = json.loads(text) | {"is_real_time": is_prompt, "stolen": _stolen(busy, _processors()), "made": made}
     if report["stopped"]:
         return STOPPED
+    # Tables take half a second to import, and who waits for word of a part that failed needs none.
+    from tailback.results.from_core import result_of
+    from tailback.results.store import save
+
     save(result_of(raw, wall, real=report), folder / "result", csv=False)
     return 0
 

@@ -214,7 +214,7 @@ class HierarchicalRoundRobinQueue(Part):
     name: Literal["hierarchical-round-robin"] = "hierarchical-round-robin"
     levels: Sequence[Level] = Field(
         default_factory=lambda: (
-            Level(frame="1 ms"),
+            Level.model_construct(frame="1 ms"),
             Level(),
         )
     )
@@ -2865,10 +2865,10 @@ class OnOffSource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["on-off"] = "on-off"
-    on: SpanOrDistribution = ExponentialSpanDistribution(mean="500 ms")
+    on: SpanOrDistribution = ExponentialSpanDistribution.model_construct(mean="500 ms")
     """How long bursts last. Default exponential with mean 500 ms."""
 
-    off: SpanOrDistribution = ExponentialSpanDistribution(mean="500 ms")
+    off: SpanOrDistribution = ExponentialSpanDistribution.model_construct(mean="500 ms")
     """How long pauses last. Default exponential with mean 500 ms."""
 
     rate: BitRate = "1 Mbit/s"
@@ -2899,10 +2899,10 @@ class FilesSource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["files"] = "files"
-    size: BytesOrDistribution = ParetoBytesDistribution(mean="12 kB", shape=1.2)
+    size: BytesOrDistribution = ParetoBytesDistribution.model_construct(mean="12 kB", shape=1.2)
     """How large files are, headers not counted. Default Pareto with mean 12 kB and shape 1.2."""
 
-    pause: SpanOrDistribution = ExponentialSpanDistribution(mean="1 s")
+    pause: SpanOrDistribution = ExponentialSpanDistribution.model_construct(mean="1 s")
     """How long pauses are. Default exponential with mean 1 s."""
 
     connection: Connection = "per-file"
@@ -2926,7 +2926,7 @@ class DatagramsSource(Part):
     rate: BitRate = "1 Mbit/s"
     """Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s."""
 
-    size: BytesOrDistribution = ConstantBytesDistribution(value="960 B")
+    size: BytesOrDistribution = ConstantBytesDistribution.model_construct(value="960 B")
     """How large datagrams are, without the header that the endpoint adds. Default constant, 960 B."""
 
     count: Annotated[Whole | None, Field(ge=0)] = None
@@ -3687,7 +3687,7 @@ class Reordering(Part):
     probability: Number = 0.01
     """Probability that a packet is held back, 0 to 1."""
 
-    hold: Draw = SpanRange(from_="0 s", to="10 ms")
+    hold: Draw = SpanRange.model_construct(from_="0 s", to="10 ms")
     """How long it is held back beyond the link's delay: one time, or ``{ from, to }`` for a uniform draw."""
 
 
@@ -3990,7 +3990,7 @@ class Home(LinkFields):
 
     TAG: ClassVar[str] = "template"
     template: Literal["home"] = "home"
-    servers: Access = Access(
+    servers: Access = Access.model_construct(
         delay=(
             "4 ms",
             "14 ms",
@@ -3999,7 +3999,7 @@ class Home(LinkFields):
     )
     """The links between ``isp`` and servers. Their default delays are 4, 14 and 44 ms one way, dealt out in turn."""
 
-    lan: Access = Access(delay="1 ms")
+    lan: Access = Access.model_construct(delay="1 ms")
     """The links between the router ``home`` and devices. Their default delay is 1 ms."""
 
     devices: Sequence[Text] = ()

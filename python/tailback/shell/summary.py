@@ -21,7 +21,9 @@ def summary(raw: _core.Result, real: Mapping[str, Any], folder: str | None) -> s
     lines = [f"tailback: {_shown(duration, 's')} behind the link"]
     links = raw.links_measured
     rows = {name: row for row, name in enumerate(links["name"])}
-    throughput = formulas.computed(formulas.LINKS[:1], links, duration)["throughput"]
+    numbers = {name: column for name, column in links.items() if not isinstance(column, list)}
+    (rate,) = (formula for formula in formulas.LINKS if formula.name == "throughput")
+    throughput = rate.of(numbers, duration)
     for name, link in _NAMES.items():
         way = real["directions"][name]
         came = way["arrived_packets"] - way["link_local_packets"]  # Neighbours' talk is not for the link.
