@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use tailback_core::{Bytes, Span, Time};
 use tailback_net::Clock;
@@ -207,6 +208,12 @@ pub(crate) fn moved(
         let sent = sender.join().expect("no panic");
         // A receiver waits for others, where none has come.
         is_over.store(matches!(sent, Err(TransferError::NoAnswer { .. })), Ordering::Relaxed);
+        // Nor does it wait for ever where one has gone whom it no longer expects.
+        let clock = Clock::start();
+        while !receiver.is_finished() && clock.now() < Time::ZERO + LONG {
+            thread::sleep(Duration::from_millis(10));
+        }
+        is_over.store(true, Ordering::Relaxed);
         Moved { sent, received: receiver.join().expect("no panic"), begun: sized.try_iter().collect() }
     })
 }
