@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import settings
 
 import tailback as tb
+from tailback.__main__ import SELDOM
 from tailback.lab import LabError
 from tailback.lab.run import available
 
 # The same examples every time, so that a failure is of the code and not of the day; `--hypothesis-profile default` searches.
 settings.register_profile("steady", derandomize=True)
 settings.load_profile("steady")
+# Figures and pages make many objects, as commands do: to look at all of them as often as Python does takes a tenth of the time.
+gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
 
 
 @pytest.fixture(scope="session")
