@@ -394,17 +394,16 @@ impl<S: SecondTimed> Paced<S> {
         };
         let published = ours.len() == theirs.len()
             && ours.iter().zip(&theirs).all(|(a, b)| a.0 == b.0 && near(a.1, b.1, 1e-5));
-        if !(timers && published && agree(&directive, &self.second, SEGMENT as f64)) {
-            panic!(
-                "window {:?} rate {:?} due {due:?} {ours:?}\nsecond {} {:?} {:?} {theirs:?}\n{:?}\n{}",
-                directive.window,
-                directive.rate,
-                self.second.window(),
-                self.second.rate(),
-                self.second.due(),
-                self.path,
-                trace::last(&self.trace)
-            );
-        }
+        assert!(
+            timers && published && agree(&directive, &self.second, SEGMENT as f64),
+            "window {:?} rate {:?} due {due:?} {ours:?}\nsecond {} {:?} {:?} {theirs:?}\n{:?}\n{}",
+            directive.window,
+            directive.rate,
+            self.second.window(),
+            self.second.rate(),
+            self.second.due(),
+            self.path,
+            trace::last(&self.trace)
+        );
     }
 }
