@@ -131,7 +131,7 @@ schemes! {
     }
 }
 
-tailback_core::chosen!(Scheme);
+tailback_core::choosable!(Scheme);
 
 /// A scheme in the table of all.
 #[derive(Clone, Copy, Debug)]

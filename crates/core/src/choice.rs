@@ -1,5 +1,5 @@
 //! A table with a `name`, or the bare name as shorthand for a table of defaults: `queue = "red"` says the same as
-//! `queue = { name = "red" }`. Which names there are is the business of the wrapped type.
+//! `queue = { name = "red" }`. Which names there are, and how a table is read, is the business of the wrapped type.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -43,9 +43,9 @@ pub type Table = serde_json::Value;
 /// Why a table could not be read.
 pub type Unread = serde_json::Error;
 
-/// What is chosen by name. It is read in its own crate, from one form: compiled once there, and not anew for each crate and each
+/// What can be chosen by name. It is read in its own crate, from one form: compiled once there, and not anew for each crate and each
 /// test that reads it, as what serde derives would be.
-pub trait Chosen: Sized {
+pub trait Choosable: Sized {
     /// Reads a table with a name and its parameters.
     ///
     /// # Errors
@@ -55,10 +55,10 @@ pub trait Chosen: Sized {
 
 /// Makes these types of the crate at hand what [`Choice`] reads.
 #[macro_export]
-macro_rules! chosen {
+macro_rules! choosable {
     ($($choice:ty),+ $(,)?) => {
         $(
-            impl $crate::choice::Chosen for $choice {
+            impl $crate::choice::Choosable for $choice {
                 fn from_table(table: $crate::choice::Table) -> Result<Self, $crate::choice::Unread> {
                     serde::Deserialize::deserialize(table)
                 }
@@ -67,13 +67,13 @@ macro_rules! chosen {
     };
 }
 
-impl<T: Chosen> Chosen for Box<T> {
+impl<T: Choosable> Choosable for Box<T> {
     fn from_table(table: Table) -> Result<Self, Unread> {
         T::from_table(table).map(Self::new)
     }
 }
 
-impl<'de, T: Chosen> Deserialize<'de> for Choice<T> {
+impl<'de, T: Choosable> Deserialize<'de> for Choice<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = Table::deserialize(deserializer)?;
         read(written).map_err(D::Error::custom).map(Self)
@@ -81,7 +81,7 @@ impl<'de, T: Chosen> Deserialize<'de> for Choice<T> {
 }
 
 /// Reads a bare name or a table.
-fn read<T: Chosen>(written: Table) -> Result<T, Unread> {
+fn read<T: Choosable>(written: Table) -> Result<T, Unread> {
     match written {
         Table::Object(_) => T::from_table(written),
         Table::String(name) => {

@@ -128,7 +128,7 @@ disciplines! {
     }
 }
 
-tailback_core::chosen!(Config);
+tailback_core::choosable!(Config);
 
 impl Default for Config {
     fn default() -> Self {

@@ -32,7 +32,7 @@ pub enum LossConfig {
     Scheduled(ScheduledLoss),
 }
 
-tailback_core::chosen!(LossConfig);
+tailback_core::choosable!(LossConfig);
 
 impl LossConfig {
     /// Where packets are lost.

@@ -3,30 +3,23 @@
 
 use std::sync::Arc;
 
-use tailback_core::{BitRate, Bytes, Capacity, LinkId, Span, Time};
-use tailback_link::LinkSpec;
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_core::{LinkId, Span, Time};
 use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
-use crate::common::Sampling;
+use crate::common::{Sampling, drop_tail, link, unbounded};
 
 const FLOWS: usize = 8;
 
 /// Flows that share a link, with one to each receiver behind it.
 fn network() -> (Simulator<Sampling>, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
-    let rate = BitRate::from_bits_per_sec(8_000_000);
-    let link = |network: &mut NetworkBuilder, name: String, capacity| {
-        let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
-        network.link(LinkSpec::new(name, rate, Span::from_millis(10), Config::default().build(&cx)))
-    };
-    let shared = link(&mut network, "shared".to_owned(), Capacity::Packets(20));
+    let shared = network.link(link("shared", 8, 10, drop_tail(20)));
     let mut receivers = Vec::new();
     for number in 0..FLOWS {
-        let down = link(&mut network, format!("down {number}"), Capacity::Unlimited);
-        let back = link(&mut network, format!("back {number}"), Capacity::Unlimited);
+        let down = network.link(link(&format!("down {number}"), 8, 10, unbounded()));
+        let back = network.link(link(&format!("back {number}"), 8, 10, unbounded()));
         let flow = network.next_flow();
         let scheme = tailback_control::SCHEMES.iter().find(|info| info.name == "reno").expect("a scheme");
         let config = Arc::new(StreamConfig::default());

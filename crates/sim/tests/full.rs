@@ -4,15 +4,14 @@
 use std::sync::Arc;
 
 use tailback_core::{
-    AppInput, BitRate, Bytes, Capacity, DropReason, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId,
-    Observation, Output, Packet, Span, Time,
+    AppInput, Bytes, Capacity, DropReason, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation,
+    Output, Packet, Span, Time,
 };
-use tailback_link::{Link, LinkSpec};
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_link::Link;
 use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig};
 
-use crate::common::Sampling;
+use crate::common::{Sampling, drop_tail, link, unbounded};
 
 const BEAT: Span = Span::from_millis(20);
 
@@ -55,16 +54,10 @@ fn network(link_by_link: bool, ack_every: u32) -> Simulator<Sampling> {
     if link_by_link {
         network.link_by_link();
     }
-    let rate = BitRate::from_bits_per_sec(8_000_000);
-    let mut link = |name: &str, millis| {
-        // What has a bound is not fed, and feeds.
-        let capacity = if name == "through" { Capacity::Packets(9) } else { Capacity::Unlimited };
-        let hosts = FlowHosts::default();
-        let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts };
-        network.link(LinkSpec::new(name, rate, Span::from_millis(millis), Config::default().build(&cx)))
-    };
-    let [up, through, down, back] =
-        [("up", 1), ("through", 6), ("down", 2), ("back", 1)].map(|(name, millis)| link(name, millis));
+    // What has a bound is not fed, and feeds.
+    let queue = |name| if name == "through" { drop_tail(9) } else { unbounded() };
+    let [up, through, down, back] = [("up", 1), ("through", 6), ("down", 2), ("back", 1)]
+        .map(|(name, millis)| network.link(link(name, 8, millis, queue(name))));
     assert_eq!(down, DOWN);
     let config = ReceiverConfig { ack_every, ..ReceiverConfig::default() };
     network.flow(FlowSpec {

@@ -37,7 +37,7 @@ pub struct RackConfig {
     pub max_ack_delay: Span,
 }
 
-tailback_core::chosen!(LossDetection);
+tailback_core::choosable!(LossDetection);
 
 impl Default for RackConfig {
     fn default() -> Self {

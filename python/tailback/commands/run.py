@@ -13,6 +13,7 @@ import typer
 from tailback.commands.changes import read_changed
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import part_errors
+from tailback.commands.overview import draw_overview
 from tailback.progress import Bar
 from tailback.units import scale_of, scaled
 
@@ -75,7 +76,7 @@ def keep_and_tell(
     counts = result.real.get("valid", True) and (result.flow_series.height > 0 or result.link_series.height > 0)
     draw = plot and counts
     with place(out, usual, same(result)) as where:
-        save(result, where.folder, also=(lambda beside: _draw(result, beside)) if draw else None)
+        save(result, where.folder, also=(lambda beside: draw_overview(result, beside)) if draw else None)
     prediction = result.predicted(predict) if predict is not None else None
     if as_json:
         told_apart(where)
@@ -94,15 +95,6 @@ def _read(file: Path, changes: Sequence[str]) -> str:
         return read(file)
 
     return read_changed(file, changes).to_json()
-
-
-def _draw(result: Result, folder: Path) -> None:
-    from tailback.commands.quick import matplotlib_undocumented
-
-    matplotlib_undocumented()
-    from tailback.plot.style import save
-
-    save(result.plot.overview(), folder / "overview.svg")
 
 
 def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dict[str, Any]:

@@ -97,16 +97,12 @@ def _at_leisure(was_sooner: bool) -> None:
 
 
 def _save(result: Result, folder: Path) -> None:
+    from tailback.commands.overview import draw_overview
     from tailback.results.store import save
 
     def draw(beside: Path) -> None:
         # What was measured beyond the budget is told, and not drawn.
         if result.real["valid"] and result.link_series.height:
-            from tailback.commands.quick import matplotlib_undocumented
-
-            matplotlib_undocumented()
-            from tailback.plot.style import save as save_figure
-
-            save_figure(result.plot.overview(), beside / "overview.svg")
+            draw_overview(result, beside)
 
     save(result, folder, also=draw)

@@ -44,7 +44,7 @@ const fn eight() -> u32 {
     8
 }
 
-tailback_core::chosen!(Sign);
+tailback_core::choosable!(Sign);
 
 impl Sign {
     /// Complains about every value that is not allowed.

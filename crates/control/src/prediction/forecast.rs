@@ -54,7 +54,7 @@ const fn step() -> f64 {
     0.02
 }
 
-tailback_core::chosen!(ForecastConfig);
+tailback_core::choosable!(ForecastConfig);
 
 impl ForecastConfig {
     /// Complains about every value that is not allowed.

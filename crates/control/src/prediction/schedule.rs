@@ -36,7 +36,7 @@ const fn one() -> f64 {
     1.0
 }
 
-tailback_core::chosen!(Schedule);
+tailback_core::choosable!(Schedule);
 
 impl Default for Schedule {
     fn default() -> Self {

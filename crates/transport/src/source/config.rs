@@ -68,7 +68,7 @@ sources! {
     Voice(VoiceConfig),
 }
 
-tailback_core::chosen!(SourceConfig);
+tailback_core::choosable!(SourceConfig);
 
 impl Default for SourceConfig {
     fn default() -> Self {

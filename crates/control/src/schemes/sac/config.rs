@@ -41,7 +41,7 @@ pub enum PredictorConfig {
     },
 }
 
-tailback_core::chosen!(PredictorConfig);
+tailback_core::choosable!(PredictorConfig);
 
 impl Default for PredictorConfig {
     fn default() -> Self {

@@ -1,0 +1,20 @@
+"""The picture that commands lay beside a result which they keep. What it shows is the business of ``plot``; when there is one, of
+each command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+
+def draw_overview(result: Result, folder: Path) -> None:
+    """Writes ``overview.svg`` into the folder."""
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
+    from tailback.plot.style import save
+
+    save(result.plot.overview(), folder / "overview.svg")
