@@ -12,13 +12,13 @@ use rustix::io::Errno;
 
 use super::hash::{Hash, finished};
 use super::offer::Offer;
-use super::place::{self, There, said};
+use super::place::{self, Held, There, said};
 use super::settling::{Settling, Written};
 use crate::secure::keys::KEY;
 
 /// What there is of a file.
 pub struct Partial {
-    file: File,
+    file: Held,
     path: PathBuf,
     whole: PathBuf,
     size: u64,
@@ -109,7 +109,7 @@ impl Partial {
         }
         let mut rest = bytes;
         while !rest.is_empty() {
-            match self.file.write(rest) {
+            match (&*self.file).write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(length) => {
                     if let Some(running) = &mut self.running {
@@ -261,6 +261,19 @@ mod tests {
         assert_eq!(error.to_string(), "somebody else has put another file in its place");
         let error = settled(&|place| fs::remove_file(place).expect("removed")).expect_err("none");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    /// A program that is being started has what this one has open, until it is its own.
+    #[test]
+    fn what_is_let_go_of_can_be_taken_up_whoever_has_it_open_still() {
+        let folder = Folder::new("still open");
+        let offer = offer("film", b"whole");
+        let first = Partial::open(folder.path(), &offer, SENDER, false).expect("opened");
+        let still = first.file.try_clone().expect("as a program gets it");
+        assert!(refused(&folder, &offer, false).contains("being received already"));
+        drop(first);
+        Partial::open(folder.path(), &offer, SENDER, false).expect("opened again");
+        drop(still);
     }
 
     /// A sender that comes again while its file is settled need not wait for that.

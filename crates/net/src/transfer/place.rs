@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::Deref;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -92,18 +93,38 @@ pub(super) fn others(folder: &Path, offer: &Offer, sender: Sender) -> Vec<PathBu
     found
 }
 
+/// An open file, which may be locked: for nobody else meanwhile. The lock ends with this. Closing alone does not end it where a
+/// program is just being started: until that is its own, it has all that its parent had open, the lock included, and a sender
+/// that comes again is told that its file is being received already.
+pub(super) struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Where there is no lock, nothing happens; where it cannot be taken off, closing does it.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Deref for Held {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
 /// Opens what has the name of an offered file, to read it and nothing else.
-pub(super) fn opened_whole(whole: &Path, offer: &Offer) -> Result<File, String> {
+pub(super) fn opened_whole(whole: &Path, offer: &Offer) -> Result<Held, String> {
     let flags = NEITHER_LINK_NOR_PIPE.bits().cast_signed();
-    OpenOptions::new().read(true).custom_flags(flags).open(whole).or_else(said(offer))
+    OpenOptions::new().read(true).custom_flags(flags).open(whole).map(Held).or_else(said(offer))
 }
 
 /// Opens what there is of it, or begins; for nobody else meanwhile.
-pub(super) fn opened_partial(path: &Path, offer: &Offer) -> Result<File, String> {
+pub(super) fn opened_partial(path: &Path, offer: &Offer) -> Result<Held, String> {
     let flags = NEITHER_LINK_NOR_PIPE.bits().cast_signed();
     let mut options = OpenOptions::new();
     options.create(true).append(true).read(true).custom_flags(flags);
-    let file = options.open(path).or_else(said(offer))?;
+    let file = options.open(path).map(Held).or_else(said(offer))?;
     file.try_lock().or_else(|error| match error {
         TryLockError::WouldBlock => Err(format!("{} is being received already", offer.name)),
         TryLockError::Error(error) => said(offer)(error),
