@@ -49,4 +49,5 @@ def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     from tailback.report import sweep as pages
 
     for which in ("figures_of_sweep", "figures_of_result"):
-        monkeypatch.setattr(pages, which, lambda *of, every=getattr(pages, which): every(*of)[:1])
+        every = getattr(pages, which)
+        monkeypatch.setattr(pages, which, lambda *of, every=every: every(*of)[:1])

@@ -117,7 +117,9 @@ def send_file(scenario: str, told: str, progress: Callable[[str], object], /) ->
         PartFailedError: where a custom part fails.
     """
 
-def receive_file(told: str, admit: Callable[[str], str], progress: Callable[[str], object], /) -> tuple[Result | None, str]:
+def receive_file(
+    told: str, admit: Callable[[str], str], progress: Callable[[str], object], /
+) -> tuple[Result | None, str]:
     """Receives a file, as ``send_file``. ``told`` says in JSON: ``folder``, ``address`` or null, ``port``, ``keys`` or null,
     ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``, ``keeps``. ``admit`` gets what a sender tells of its
     classes, in JSON, and answers why it refuses them, or nothing. ``progress`` also hears of the phases ``listening``

@@ -207,7 +207,8 @@ def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return left
 
     for which in ("figures_of_sweep", "figures_of_result"):
-        monkeypatch.setattr(pages, which, lambda *of, every=getattr(pages, which): new(every(*of)))
+        every = getattr(pages, which)
+        monkeypatch.setattr(pages, which, lambda *of, every=every: new(every(*of)))
 
 
 @pytest.mark.parametrize("page", having("python", "sh", "console"), ids=name)

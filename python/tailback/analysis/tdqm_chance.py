@@ -164,7 +164,6 @@ def max_p_for(network: Network, rho: Marking, target: float) -> float:
     if not 0.0 < target <= 1.0:
         raise refused("target", target, "a part of the link's rate, above 0 and at most 1")
 
-
     def more(at: float) -> float:
         """How much more than the target is carried where this is the probability's logarithm; the less, the larger it is."""
         return rest(network, replace(rho, max_p=math.exp(at))).utilization - target
