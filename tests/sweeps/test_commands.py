@@ -63,7 +63,8 @@ def test_json_and_failures(folder: Path) -> None:
     runs = tb.Runs.load(folder / found["out"])
     assert "buffer" in runs.failed["error"][0]
     text = (folder / found["out"] / "report" / "index.html").read_text(encoding="utf-8")
-    assert "9 pints" in text
+    failed = text[text.index('id="failed"') :].partition("</article>")[0]
+    assert failed.count("buffer = 9 pints, seed = ") == 2
 
 
 @pytest.mark.usefixtures("folder")
