@@ -205,7 +205,7 @@ def test_packing_is_lossless_repeatable_and_safe_in_a_page() -> None:
 def test_a_figure_that_cannot_be_taken_over_is_a_picture_with_a_word(
     instead: Exception | dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: Any) -> Any:
+    def broken(_: Any, **__: Any) -> Any:
         if isinstance(instead, Exception):
             raise instead
         return instead
