@@ -41,3 +41,13 @@ def able() -> None:
         available()
     except LabError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports have their first figure alone, for tests of something else: all of them are most of what a report costs."""
+    from tailback.report import sweep as pages
+
+    for which in ("figures_of_sweep", "figures_of_result"):
+        every = getattr(pages, which)
+        monkeypatch.setattr(pages, which, lambda *of, every=every: every(*of)[:1])

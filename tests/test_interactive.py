@@ -49,6 +49,28 @@ def test_lines_keep_points_gaps_and_steps() -> None:
     assert (second["mode"], second["marker"]["symbol"]) == ("markers", "square")
 
 
+def test_a_figure_that_was_saved_has_its_notes_where_it_has_them_laid_out_anew(tmp_path: Path) -> None:
+    """An SVG is drawn with other letters, and 72 of its units are an inch."""
+    one, (axis,) = made()
+    axis.plot([1, 2], [3, 4])
+    axis.text(0.9, 0.9, "of the panel", transform=axis.transAxes, ha="right", va="top")
+    axis.text(1.2, 3.1, "of data,\nin two lines")
+    axis.annotate("beside a corner", (1, 1), xycoords="axes fraction", xytext=(-6, 4), textcoords="offset points")
+    save(one, tmp_path / "one.svg")
+    there = interactive(one, laid_out=True)
+    anew = interactive(one)
+    assert there is not None
+    assert anew is not None
+    for note, other in zip(there["layout"]["annotations"], anew["layout"]["annotations"], strict=True):
+        assert (note["text"], note["x"], note["y"]) == (
+            other["text"],
+            pytest.approx(other["x"], abs=0.002),
+            pytest.approx(other["y"], abs=0.002),
+        )
+        assert (note.get("xshift"), note.get("yshift")) == (other.get("xshift"), other.get("yshift"))
+    assert {**there["layout"], "annotations": []} == {**anew["layout"], "annotations": []}
+
+
 def test_intervals_are_told_with_their_values() -> None:
     one, (axis,) = made()
     axis.errorbar([1, 2, 3], [10, 20, 30], yerr=[1, math.nan, 3], label="mean")
@@ -183,7 +205,7 @@ def test_packing_is_lossless_repeatable_and_safe_in_a_page() -> None:
 def test_a_figure_that_cannot_be_taken_over_is_a_picture_with_a_word(
     instead: Exception | dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: Any) -> Any:
+    def broken(_: Any, **__: Any) -> Any:
         if isinstance(instead, Exception):
             raise instead
         return instead

@@ -31,7 +31,7 @@ scheme = "sack"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_figure: None) -> Path:
     """A folder of its own with two scenarios in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TAILBACK_CACHE", str(tmp_path / "cache"))
@@ -39,6 +39,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "other.toml").write_text(SCENARIO.replace("5 ms", "9 ms"))
     # What an item finds is of no matter here, only that it writes.
     monkeypatch.setattr(fig_5, "_effort", lambda _: (4_000, 2))
+    del one_figure
     return tmp_path
 
 

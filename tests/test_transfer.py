@@ -89,9 +89,13 @@ def test_the_same_commands_again_say_that_the_file_is_there(tmp_path: Path, home
     there = tmp_path / "in" / "film"
     for _ in range(2):
         receiver = Waiting(tmp_path / "in", home)
-        sent = receiver.send(home, film)
+        sent = receiver.send({**home, "PYTHONPROFILEIMPORTTIME": "1"}, film)
         status, out, err = receiver.end()
         assert (sent.returncode, status) == (0, 0), sent.stderr + err
+        assert "| tailback.commands.transfer\n" in sent.stderr
+        assert "| numpy\n" not in sent.stderr, (
+            "nobody keeps a result, and it takes longer to import than the file to arrive"
+        )
     for said in (sent.stdout, out):
         assert f"{film.stat().st_size:,} bytes, all of which were there before\nsha256 " in said
     assert there.read_bytes() == film.read_bytes()

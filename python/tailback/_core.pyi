@@ -105,11 +105,11 @@ def new_keys() -> tuple[bytes, bytes]:
 def invitation(private: bytes, public: bytes, /) -> bytes:
     """What the owner of a key pair gives to senders: 48 bytes."""
 
-def send_file(scenario: str, told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:
+def send_file(scenario: str, told: str, progress: Callable[[str], object], /) -> tuple[Result | None, str]:
     """Sends a file over UDP under the scheme of the scenario's one flow, on Linux. ``told`` says in JSON: ``file``, ``peer``,
-    ``keys`` and ``invitation`` (without: in the clear), ``patience_seconds``, ``packet_bytes``, and ``classes``, which are for
-    the receiver's ``admit``. ``progress`` hears about ten times per second, in JSON: ``phase``, ``done``, ``total``,
-    ``rtt_seconds``. Gives the result, and a report as JSON.
+    ``keys`` and ``invitation`` (without: in the clear), ``patience_seconds``, ``packet_bytes``, ``classes``, which are for the
+    receiver's ``admit``, and whether somebody ``keeps`` the result. ``progress`` hears about ten times per second, in JSON:
+    ``phase``, ``done``, ``total``, ``rtt_seconds``. Gives the result, where it is kept, and a report as JSON.
 
     Raises:
         ScenarioError: where the scenario makes no sense.
@@ -117,10 +117,12 @@ def send_file(scenario: str, told: str, progress: Callable[[str], object], /) ->
         PartFailedError: where a custom part fails.
     """
 
-def receive_file(told: str, admit: Callable[[str], str], progress: Callable[[str], object], /) -> tuple[Result, str]:
+def receive_file(
+    told: str, admit: Callable[[str], str], progress: Callable[[str], object], /
+) -> tuple[Result | None, str]:
     """Receives a file, as ``send_file``. ``told`` says in JSON: ``folder``, ``address`` or null, ``port``, ``keys`` or null,
-    ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``. ``admit`` gets what a sender tells of its classes, in
-    JSON, and answers why it refuses them, or nothing. ``progress`` also hears of the phases ``listening``
+    ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``, ``keeps``. ``admit`` gets what a sender tells of its
+    classes, in JSON, and answers why it refuses them, or nothing. ``progress`` also hears of the phases ``listening``
     with the ``port``, ``offer`` with ``name``, ``total`` and ``scheme``, and ``refused`` with ``name`` and ``why``, after
     which it waits for another offer."""
 

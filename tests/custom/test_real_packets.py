@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -155,23 +156,36 @@ def file_of(folder: Path, **link: Any) -> Path:
 
 
 @pytest.mark.usefixtures("able")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_part_that_does_not_come_back_keeps_nothing_alive(number: signal.Signals, tmp_path: Path) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    here = {**os.environ, "TMPDIR": str(temporary), "TAILBACK_CALL_LIMIT": "0", "PYTHONPATH": str(PARTS.parents[2])}
-    words = [*COMMAND, "lab", str(file_of(tmp_path)), "--custom", str(PARTS), "--out", str(tmp_path / "out")]
-    words += ["--set", "queue=asleep"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, env=here, text=True) as running:
-        await_that(lambda: having(temporary))
-        # Until the part hangs: the run itself would be over after this.
+def test_a_part_that_does_not_come_back_keeps_nothing_alive(tmp_path: Path) -> None:
+    """Two commands of which one is killed and the other is interrupted, at once: the parts of both must hang before."""
+    ends = {signal.SIGKILL: -9, signal.SIGINT: 130}
+    temporary = {number: tmp_path / number.name for number in ends}
+    with ExitStack() as entered:
+        running = {}
+        for number, folder in temporary.items():
+            folder.mkdir()
+            here = {
+                **os.environ,
+                "TMPDIR": str(folder),
+                "TAILBACK_CALL_LIMIT": "0",
+                "PYTHONPATH": str(PARTS.parents[2]),
+            }
+            words = [*COMMAND, "lab", str(file_of(tmp_path)), "--custom", str(PARTS), "--set", "queue=asleep"]
+            words += ["--out", str(tmp_path / "out" / str(number.value))]
+            running[number] = entered.enter_context(
+                subprocess.Popen(words, stderr=subprocess.PIPE, env=here, text=True)
+            )
+        for folder in temporary.values():
+            await_that(partial(having, folder))
+        # Until the parts hang: the runs themselves would be over after this.
         time.sleep(4)
-        assert having(temporary)
-        running.send_signal(number)
-        assert running.wait(LONG) == (-9 if number == signal.SIGKILL else 130)
-    await_that(lambda: not having(temporary))
-    assert not (tmp_path / "out").exists()
-    assert list(temporary.iterdir()) == []
+        for number, one in running.items():
+            assert having(temporary[number])
+            one.send_signal(number)
+            assert one.wait(LONG) == ends[number]
+    await_that(lambda: not any(map(having, temporary.values())))
+    assert [list(folder.iterdir()) for folder in temporary.values()] == [[], []]
+    assert list((tmp_path / "out").rglob("*")) == []
 
 
 @pytest.mark.usefixtures("able")

@@ -55,6 +55,7 @@ def test_the_page_shows_the_example() -> None:
     assert shown[0].removesuffix("```").strip() in example
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_json_and_failures(folder: Path) -> None:
     line = "tailback sweep examples/dumbbell.toml --over duration='3 s' --over warm_up='0 s' --over buffer='9 packets, 9 pints'"
     found = json.loads(tailback(f"{line} --seeds 2 --json", status=1).splitlines()[0])
@@ -62,7 +63,8 @@ def test_json_and_failures(folder: Path) -> None:
     runs = tb.Runs.load(folder / found["out"])
     assert "buffer" in runs.failed["error"][0]
     text = (folder / found["out"] / "report" / "index.html").read_text(encoding="utf-8")
-    assert "9 pints" in text
+    failed = text[text.index('id="failed"') :].partition("</article>")[0]
+    assert failed.count("buffer = 9 pints, seed = ") == 2
 
 
 @pytest.mark.usefixtures("folder")
@@ -99,6 +101,7 @@ def test_a_scheme_is_not_compared_with_itself() -> None:
     assert "scheme: 'cubic' beside 'cubic' is not allowed" in said
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_words_after_a_figure_say_what_it_shows(folder: Path) -> None:
     changed = "--set duration='4 s' --set warm_up='0 s' --set flows.start='0 s'"
     axes = "--over buffer='9 packets, 12 packets' --over scheme=reno,cubic"
@@ -136,6 +139,7 @@ def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
         use_files([file])
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -> None:
     lines = ["import tailback as tb", "class Raises(tb.Controller):", "    def on_feedback(self, now, feedback, cx):"]
     lines += [
@@ -236,6 +240,7 @@ def test_metrics_that_there_are_none_of_are_refused_before_anything_runs(folder:
     assert not (folder / "cache").exists()
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_competing_flows_keep_their_scheme(folder: Path) -> None:
     (folder / "web.toml").write_text(WEB.replace("cubic", "sack", 1))  # The long flows' alone.
     line = "tailback compare reno vegas --over web.toml --seeds 2"
@@ -289,6 +294,7 @@ def test_shares_are_drawn_along_what_varies_most(folder: Path) -> None:
     assert "tailback plot swept share delay" in (folder / "swept/report/index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_means_without_intervals_say_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "web.toml").write_text(WEB)
     one = tailback("tailback compare cubic reno --over web.toml --seeds 1")

@@ -65,6 +65,8 @@ struct ToldSend {
     longer_seconds: f64,
     /// By name, what the receiver must know of classes.
     classes: Map<String, Value>,
+    /// Whether somebody wants the result.
+    keeps: bool,
 }
 
 /// Where to receive.
@@ -78,6 +80,7 @@ struct ToldReceive {
     only: Option<Vec<u8>>,
     patience_seconds: f64,
     overwrite: bool,
+    keeps: bool,
 }
 
 /// A new key pair: private and public bytes.
@@ -102,7 +105,7 @@ pub(crate) fn send_file(
     scenario: &str,
     told: &str,
     progress: &Bound<'_, PyAny>,
-) -> PyResult<(RunResult, String)> {
+) -> PyResult<(Option<RunResult>, String)> {
     let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
     let told: ToldSend = read(told)?;
     let keys = match (&told.keys, &told.invitation) {
@@ -124,9 +127,9 @@ pub(crate) fn send_file(
     let teller = Teller::new(progress);
     let (real, _entered) = RealRun::enter()?;
     let shared = &real;
-    let classes = told.classes;
+    let (classes, keeps) = (told.classes, told.keeps);
     let (finished, teller) = py.detach(move || (sent(&config, &scenario, &classes, &teller, shared), teller));
-    conclude(py, finished, &teller, &real)
+    conclude(py, finished, &teller, &real, keeps)
 }
 
 /// What one end has of a transfer when it is over.
@@ -176,8 +179,9 @@ pub(crate) fn receive_file(
     told: &str,
     admit: Py<PyAny>,
     progress: &Bound<'_, PyAny>,
-) -> PyResult<(RunResult, String)> {
+) -> PyResult<(Option<RunResult>, String)> {
     let told: ToldReceive = read(told)?;
+    let keeps = told.keeps;
     let config = ReceiveConfig {
         folder: told.folder,
         address: told.address,
@@ -192,7 +196,7 @@ pub(crate) fn receive_file(
     let (real, _entered) = RealRun::enter()?;
     let shared = &real;
     let (finished, teller) = py.detach(move || (received(&config, &admit, &teller, shared), teller));
-    conclude(py, finished, &teller, &real)
+    conclude(py, finished, &teller, &real, keeps)
 }
 
 fn received(config: &ReceiveConfig, admit: &Py<PyAny>, teller: &Teller, real: &RealRun) -> Finished {
@@ -449,13 +453,15 @@ impl Teller {
     }
 }
 
-/// From what happened to what Python gets.
+/// From what happened to what Python gets: arrays of results where they are kept alone, since numpy takes longer to import than
+/// many a file takes to arrive.
 fn conclude(
     py: Python<'_>,
     finished: Finished,
     teller: &Teller,
     real: &RealRun,
-) -> PyResult<(RunResult, String)> {
+    keeps: bool,
+) -> PyResult<(Option<RunResult>, String)> {
     real.outcome(py)?;
     if let Some(stopped) = teller.state.borrow_mut().stopped.take() {
         return Err(stopped);
@@ -463,5 +469,6 @@ fn conclude(
     let (recording, span, report) = finished.map_err(|error| TransferError::new_err(error.to_string()))?;
     let recording = recording.ok_or_else(|| TransferError::new_err("nothing was recorded"))?;
     let outcome = recording.finish(span).map_err(|problems| raise(py, &problems))?;
-    Ok((RunResult::new(py, outcome)?, report.to_string()))
+    let result = keeps.then(|| RunResult::new(py, outcome)).transpose()?;
+    Ok((result, report.to_string()))
 }

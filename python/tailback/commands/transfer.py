@@ -133,6 +133,7 @@ def send_file(
         "file": _text(file.absolute()),
         "peers": list(found.values()),
         "patience_seconds": common.seconds(),
+        "keeps": common.out is not None,
         **lengths.told(),
     }
     if common.plaintext:
@@ -175,6 +176,7 @@ def receive_file(
         "only": None if only is None else list(keys.public(only)),
         "patience_seconds": common.seconds(),
         "overwrite": overwrite,
+        "keeps": common.out is not None,
     }
     key = None
     if common.plaintext:
@@ -204,15 +206,10 @@ def receive_file(
 class _Moved:
     """A transfer that has ended with its file."""
 
-    raw: _core.Result
+    raw: _core.Result | None
+    """``None`` where nobody keeps it."""
     wall: float
     report: dict[str, Any]
-
-    def result(self) -> Result:
-        """Its tables, which take longer to import than many a file takes to arrive: made where they are kept alone."""
-        from tailback.results.from_core import result_of
-
-        return _of_one_end(result_of(self.raw, self.wall, real=self.report))
 
 
 def _moved(move: Callable[[], tuple[Any, str]]) -> _Moved:
@@ -227,12 +224,16 @@ def _moved(move: Callable[[], tuple[Any, str]]) -> _Moved:
     return _Moved(raw, time.monotonic() - began, json.loads(said) | {"made": {"command": "send"}})
 
 
-def _of_one_end(result: Result) -> Result:
-    """The result without figures of links: nobody has seen the network between, and zeros would say that it was idle."""
+def _of_one_end(raw: _core.Result, moved: _Moved) -> Result:
+    """The result without figures of links: nobody has seen the network between, and zeros would say that it was idle. Its tables
+    take longer to import than many a file takes to arrive: they are made where they are kept alone."""
     import dataclasses
 
     import polars as pl
 
+    from tailback.results.from_core import result_of
+
+    result = result_of(raw, moved.wall, real=moved.report)
     numbers = [name for name, kind in result.links.schema.items() if kind.is_numeric()]
     unknown = result.links.with_columns(pl.lit(None, dtype=result.links.schema[name]).alias(name) for name in numbers)
     return dataclasses.replace(result, links=unknown, link_series=result.link_series.clear())
@@ -242,8 +243,8 @@ def _tell(moved: _Moved, common: Common, what: str) -> None:
     """The last line, and the folder."""
     from tailback.commands.run import shown
 
-    if common.out is not None:
-        _save(moved.result(), common.out)
+    if common.out is not None and moved.raw is not None:
+        _save(_of_one_end(moved.raw, moved), common.out)
     report = moved.report
     sent = report["bytes"] - report["resumed_bytes"]
     rate = 8 * sent / report["seconds"] if report["seconds"] > 0 else 0.0

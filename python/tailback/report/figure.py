@@ -48,7 +48,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Taken:
-    """A figure as plotly.js has it: to take it over lays it out anew, so that whoever wants it twice keeps it."""
+    """A figure as plotly.js has it: to take it over takes a while, so that whoever wants it twice keeps it."""
 
     plot: dict[str, Any] | None
     """``None`` where there is no such form."""
@@ -56,11 +56,11 @@ class Taken:
     """What went wrong where there should be one."""
 
 
-def take_over(figure: Figure) -> Taken:
-    """Takes a figure over for plotly.js."""
+def take_over(figure: Figure, *, laid_out: bool = False) -> Taken:
+    """Takes a figure over for plotly.js; one that was just saved is laid out and need not be again."""
     try:
         with ticks_held(figure):
-            return Taken(interactive(figure), "")
+            return Taken(interactive(figure, laid_out=laid_out), "")
     except Exception as error:  # Whatever it is: a page about hours of runs does not end by it, and tells.
         return Taken(None, _trouble(error))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
@@ -29,17 +30,19 @@ BACKED = "backed"
 """The name of notes that stand on a ground of their own, so that lines do not run through their words."""
 
 
-def interactive(figure: Figure) -> dict[str, Any] | None:
+def interactive(figure: Figure, *, laid_out: bool = False) -> dict[str, Any] | None:
     """What plotly.js draws: ``data``, ``layout``, and where each panel stands.
 
     Args:
         figure: any figure made with ``tailback.plot.figure``.
+        laid_out: whether it stands as it was last drawn, so that its parts have their places.
 
     Returns:
         ``None`` where the figure holds something that has no counterpart there; the page then shows the vector
         picture alone.
     """
-    figure.draw_without_rendering()
+    if not laid_out:
+        figure.draw_without_rendering()
     try:
         panels = [_panel(axes, number) for number, axes in enumerate(_panels(figure))]
         data = [trace for panel in panels for trace in panel.traces]
@@ -166,7 +169,13 @@ def _notes(axes: Axes, panel: Panel) -> Iterator[dict[str, Any]]:
 
 
 def _note(axes: Axes, text: Text, panel: Panel) -> dict[str, Any]:
-    box = Text.get_window_extent(text)  # An annotation's own would hold its arrow too.
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    # Letters are as wide as on a screen, whatever file the figure was drawn for.
+    screen = RendererAgg(figure.bbox.width, figure.bbox.height, figure.dpi)  # type: ignore[no-untyped-call]  # Not ours.
+    if isinstance(text, Annotation):
+        text.update_positions(screen)
+    box = Text.get_window_extent(text, screen)  # An annotation's own would hold its arrow too.
     across = {"left": box.x0, "center": (box.x0 + box.x1) / 2, "right": box.x1}[text.get_horizontalalignment()]
     up = {"bottom": box.y0, "top": box.y1}.get(text.get_verticalalignment(), (box.y0 + box.y1) / 2)
     inside = axes.transAxes.inverted().transform((across, up))

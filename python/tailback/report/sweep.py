@@ -165,7 +165,7 @@ def _figure(drawn: Drawn, folder: Path, source: Path) -> dict[str, Any]:
         made = drawn.draw()
         save(made, target, salt=drawn.id)
     points = folder / f"{drawn.id}.csv"
-    taken = take_over(made)
+    taken = take_over(made, laid_out=True)
     tables.write_csv(points_of(taken), points)
     data = [csv_download("data (CSV)", points, folder)]
     return {
