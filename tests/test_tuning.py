@@ -118,22 +118,6 @@ def test_marks_are_found_with_which_theory_rests_at_its_target(target: float) ->
     assert marks.low <= min(2 * target - 1, 0.9) + 1e-9
 
 
-@pytest.mark.parametrize("zero", [-20.0, -6.5, -1e-6])
-@pytest.mark.parametrize("steep", [0.1, 1.0, 1e4])
-def test_a_zero_is_found_between_two_near_places(zero: float, steep: float) -> None:
-    asked: list[float] = []
-
-    def falling(at: float) -> float:
-        asked.append(at)
-        return 0.5 * float(np.tanh(steep * (zero - at)))
-
-    above, below = tdqm_chance._around(falling, -20.7, 0.0)
-    assert above < zero <= below <= above + tdqm_chance.NEAR
-    assert len(asked) < 32, "as many as halves would take"
-    assert tdqm_chance._around(falling, zero, 0.0) == (-np.inf, zero), "it is nowhere above zero"
-    assert tdqm_chance._around(falling, -20.7, zero - 0.1) == (zero - 0.1, np.inf)
-
-
 def test_without_chance_theory_says_the_same() -> None:
     # Very many users whose windows move by chance make a sum that does not; what is left is the mean of squares.
     network = tdqm.Network(5625.0 * 1000, 1e6, 0.0822, 15_000)

@@ -37,7 +37,6 @@ impulses are a steady load.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -67,10 +66,8 @@ HUGE = 1e200
 """Densities are scaled down at this."""
 RAREST = 1e-9
 """The least probability of marks that is looked for."""
-NEAR = 1e-8
-"""In logarithms of probabilities: nearer than this to the right one, halves are tried and nothing else."""
-INWARDS = 0.001
-"""The part of a bracket, from either end, that a search for zero stays away from."""
+NEAR = 1e-9
+"""How near to the right probability the search ends, in logarithms."""
 PHASE, GAIN = 60.0, 6.0
 """Degrees, and a factor of gain, that the loop shall be from oscillating. Windows of two or three packets move in large steps,
 for which the linearised loop is no more than a hint: with a factor of 4 they swing, and overflow their buffer."""
@@ -169,34 +166,13 @@ def max_p_for(network: Network, rho: Marking, target: float) -> float:
         return rest(network, replace(rho, max_p=math.exp(at))).utilization - target
 
     low, high = math.log(RAREST), 0.0
-    above, below = _around(more, low, high)
-    for _ in range(32):
-        middle = 0.5 * (low + high)
-        if middle <= above or (middle < below and more(middle) > 0.0):
-            low = middle
-        else:
-            high = middle
-    return math.exp(high)
+    if more(low) <= 0.0:
+        return RAREST
+    if more(high) >= 0.0:
+        return 1.0
+    from scipy.optimize import brentq  # Whoever does not tune need not wait for it.
 
-
-def _around(more: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """Between which two places a falling function passes zero: by a straight line from end to end, where an end that stays a
-    second time counts half as much (the Illinois method). Infinity stands in place of one of them where the function is on one
-    side of zero at both ends."""
-    first, last = more(low), more(high)
-    if first <= 0.0:
-        return -math.inf, low
-    if last > 0.0:
-        return high, math.inf
-    above, below, side = low, high, 0
-    while below - above > NEAR:
-        at = above + (below - above) * min(max(first / (first - last), INWARDS), 1.0 - INWARDS)
-        seen = more(at)
-        if seen > 0.0:
-            above, first, last, side = at, seen, 0.5 * last if side > 0 else last, 1
-        else:
-            below, last, first, side = at, seen, 0.5 * first if side < 0 else first, -1
-    return above, below
+    return math.exp(brentq(more, low, high, xtol=NEAR))
 
 
 @checked_call
