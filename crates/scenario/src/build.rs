@@ -6,7 +6,7 @@ use tailback_link::{
     Chance, Change, Coalescing, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering,
 };
 use tailback_qdisc::{BuildCx, FlowHosts};
-use tailback_sim::{FlowSpec, Hop, NetworkBuilder, Recorder, Simulator};
+use tailback_sim::{FlowSpec, Hop, Logs, NetworkBuilder, Series, Simulation};
 use tailback_transport::ShapedGovernor;
 
 use crate::endpoints::{Assembly, Ends, members_of};
@@ -18,18 +18,18 @@ use crate::schedule::ScheduleStep;
 use crate::topology::{GoOn, Network, NetworkLink, Role, SOME};
 use crate::trace::TraceConfig;
 
-/// A simulator of `scenario` on `network`, with random streams from `seed`.
+/// A simulator of `scenario` on `network`, with random streams from `seed`, which records this.
 ///
 /// # Errors
 /// A trace that was not loaded, or what the simulator refuses; one complaint where `go_on` stopped it.
-pub fn simulator<R: Recorder>(
+pub fn simulator(
     scenario: &Scenario,
     network: &Network,
     seed: u64,
-    recorder: R,
+    (series, logs): (Series, Option<Logs>),
     wheel: bool,
     go_on: GoOn<'_>,
-) -> Result<Simulator<R>, Problems> {
+) -> Result<Box<dyn Simulation + Send>, Problems> {
     let mut builder = NetworkBuilder::new(seed);
     if wheel {
         builder.without_limit_of_time();
@@ -63,7 +63,7 @@ pub fn simulator<R: Recorder>(
     let refused = |error: tailback_sim::NetworkError| {
         Problems::one("scenario", error.to_string(), "a network that the simulator accepts")
     };
-    builder.build_while(scenario.end(), recorder, go_on).map_err(refused)
+    builder.build_simulation(scenario.end(), series, logs, go_on).map_err(refused)
 }
 
 /// What the links are made of, in the network's order.

@@ -4,15 +4,16 @@
 use tailback_core::{LinkId, Observation, Span, Time};
 use tailback_link::{LinkCounters, LinkSpec};
 use tailback_sim::{
-    DelayRecorder, FlowBins, LinkBins, PacketEvent, PacketLog, Recorder, SeriesPlan, TimeSeries,
+    DelayRecorder, FlowBins, FlowSnapshot, LinkBins, PACKET_ROW, PacketEvent, PacketLog, Recorded, Recorder,
+    SeriesPlan, TimeSeries,
 };
 
 use crate::build::link_specs;
 use crate::flow::FlowConfig;
-use crate::gathered::{FlowSnapshot, Gathered, PACKET_ROW, Snapshot};
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
+use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::topology::Network;
 
@@ -187,9 +188,9 @@ impl Emulation {
             queue_state: self.scenario.record.queue_state,
         };
         let last = Snapshot { at: end, links, flows: counts.iter().map(snapshot).collect() };
-        let gathered = self.gathered(network.flows.len());
+        let recorded = self.recorded(network.flows.len());
         let mut outcome =
-            outcome::tell(self.scenario, &network, &plan, 0, (&Snapshot::START, &last), gathered);
+            outcome::tell(self.scenario, &network, &plan, 0, (&Snapshot::START, &last), recorded);
         for table in [&mut outcome.flows, &mut outcome.flows_measured] {
             for (index, flow) in seen.iter().enumerate() {
                 say(table, "scheme", index, flow.protocol.clone());
@@ -200,7 +201,7 @@ impl Emulation {
     }
 
     /// What was recorded, of so many flows.
-    fn gathered(&mut self, flows: usize) -> Gathered {
+    fn recorded(&mut self, flows: usize) -> Recorded {
         let (links, states) = std::mem::take(&mut self.links).into_iter().map(LinkBins::finish).unzip();
         let series = TimeSeries {
             times: std::mem::take(&mut self.times),
@@ -211,7 +212,7 @@ impl Emulation {
         };
         let mut delays = self.delays.take().map(DelayRecorder::finish).unwrap_or_default();
         delays.truncate(flows);
-        Gathered { series, packets: self.packets.take(), state: None, accumulation: Vec::new(), delays }
+        Recorded { series, packets: self.packets.take(), state: None, accumulation: Vec::new(), delays }
     }
 }
 

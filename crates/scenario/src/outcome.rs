@@ -2,13 +2,13 @@
 //! recorded; how they reach Python is decided there; nothing here is printed or saved.
 
 use tailback_sim::{
-    AccumulationSeries, ColumnInfo, FlowSeries, LinkSeries, QueueState, SeriesColumn, SeriesPlan,
+    AccumulationSeries, ColumnInfo, FlowSeries, LinkSeries, QueueState, Recorded, SeriesColumn, SeriesPlan,
 };
 
 use crate::columns::{self, AggregateRows, FlowRows, LinkRows, columns_of};
-use crate::gathered::{Gathered, Snapshot};
 use crate::hash::Digester;
 use crate::scenario::Scenario;
+use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::topology::Network;
 
@@ -56,10 +56,10 @@ pub(crate) fn tell(
     plan: &SeriesPlan,
     events: u64,
     (warm, last): (&Snapshot, &Snapshot),
-    gathered: Gathered,
+    recorded: Recorded,
 ) -> Outcome {
     let start = Snapshot::START;
-    let series = gathered.series;
+    let series = recorded.series;
     let link_name = |index: usize| network.link_name(&network.links[plan.links[index].index()]);
     let flow_name = |index: usize| {
         let flow = plan.flows[index].index();
@@ -67,7 +67,7 @@ pub(crate) fn tell(
         network.flows.get(flow).map_or_else(aggregate, |flow| &flow.name).clone()
     };
     let link_series = series.links.into_iter().zip(series.states).enumerate();
-    let mut accumulation = gathered.accumulation.into_iter();
+    let mut accumulation = recorded.accumulation.into_iter();
     let flow_series = series.flows.into_iter().enumerate();
     let mut told_flows: Vec<_> = flow_series
         .map(|(index, columns)| (flow_name(index), of_flow(columns, accumulation.next())))
@@ -78,7 +78,7 @@ pub(crate) fn tell(
         links: LinkRows::table(network, &start, last),
         links_measured: LinkRows::table(network, warm, last),
         flows: FlowRows::table(&scenario, network, (&start, last), &[]),
-        flows_measured: FlowRows::table(&scenario, network, (warm, last), &gathered.delays),
+        flows_measured: FlowRows::table(&scenario, network, (warm, last), &recorded.delays),
         aggregates: AggregateRows::table(&scenario, network, &start, last),
         aggregates_measured: AggregateRows::table(&scenario, network, warm, last),
         messages: columns_of(columns::MESSAGES, |of| of(&series.messages)),
@@ -88,8 +88,8 @@ pub(crate) fn tell(
             .collect(),
         flow_series: told_flows,
         aggregate_series: told_aggregates,
-        state: gathered.state.map(columns::of_state).unwrap_or_default(),
-        packets: gathered.packets.map(columns::of_packets).unwrap_or_default(),
+        state: recorded.state.map(columns::of_state).unwrap_or_default(),
+        packets: recorded.packets.map(columns::of_packets).unwrap_or_default(),
         hash: String::new(),
         events,
         scenario,

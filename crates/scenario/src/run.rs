@@ -3,22 +3,20 @@
 
 use tailback_core::{FlowId, LinkId, Span, Time};
 use tailback_sim::{
-    Accumulation, AccumulationPlan, DelayRecorder, MemoryLimit, PacketLog, Path, Series, SeriesPlan,
+    Accumulation, AccumulationPlan, DelayRecorder, Logs, MemoryLimit, PacketLog, Path, Series, SeriesPlan,
+    Simulation, StateLog,
 };
 
 use crate::build::{hop, simulator};
 use crate::chosen::Chosen;
-use crate::gathered::{Snapshot, StateLog};
 use crate::memory::Budget;
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
+use crate::snapshot::Snapshot;
 use crate::topology::{GoOn, Network};
 
-mod engine;
 mod memory;
-
-use engine::{Engine, Logs, limited};
 
 /// A run has at least so many steps.
 const STEPS: u64 = 100;
@@ -32,7 +30,7 @@ const BUSY: u64 = 1 << 17;
 pub struct Run {
     scenario: Scenario,
     network: Network,
-    engine: Box<dyn Engine + Send>,
+    simulation: Box<dyn Simulation + Send>,
     plan: SeriesPlan,
     /// How far the next [`Run::step`] goes.
     stride: Span,
@@ -120,30 +118,27 @@ impl Run {
         let bins = scenario.duration.as_nanos().div_ceil(plan.bin.as_nanos()) as usize;
         let seed = scenario.seed;
         let is_logged = record.packets || record.state || record.accumulation || record.delays;
-        let engine: Box<dyn Engine + Send> = if is_logged {
-            let logs = Logs {
-                packets: record.packets.then(PacketLog::default),
-                links,
-                state: record.state.then(StateLog::default),
-                flows,
-                accumulation: record
-                    .accumulation
-                    .then(|| Accumulation::new(&accumulation_plan(&plan, bins, &network))),
-                delays: record
-                    .delays
-                    .then(|| DelayRecorder::new(network.flows.len(), Time::ZERO + scenario.warm_up)),
-            };
-            Box::new(limited(simulator(&scenario, &network, seed, (series, logs), wheel, go_on)?, limit))
-        } else {
-            Box::new(limited(simulator(&scenario, &network, seed, series, wheel, go_on)?, limit))
-        };
+        let logs = is_logged.then(|| Logs {
+            packets: record.packets.then(PacketLog::default),
+            links,
+            state: record.state.then(StateLog::default),
+            flows,
+            accumulation: record
+                .accumulation
+                .then(|| Accumulation::new(&accumulation_plan(&plan, bins, &network))),
+            delays: record
+                .delays
+                .then(|| DelayRecorder::new(network.flows.len(), Time::ZERO + scenario.warm_up)),
+        });
+        let mut simulation = simulator(&scenario, &network, seed, (series, logs), wheel, go_on)?;
+        simulation.limit_memory(limit);
         let stride = scenario.duration / FIRST;
-        Ok(Self { scenario, network, engine, plan, stride, warm: None, budget, limit })
+        Ok(Self { scenario, network, simulation, plan, stride, warm: None, budget, limit })
     }
 
     /// The present of the run.
     pub fn now(&self) -> Time {
-        self.engine.now()
+        self.simulation.now()
     }
 
     /// The end of the run.
@@ -162,9 +157,9 @@ impl Run {
     /// # Errors
     /// The run has outgrown its budget of memory; the field that takes most is named.
     pub fn step(&mut self) -> Result<(), Problems> {
-        let before = self.engine.work();
+        let before = self.simulation.work();
         self.advance(self.stride.max(Span::from_nanos(1)));
-        let handled = self.engine.work() - before;
+        let handled = self.simulation.work() - before;
         if handled > BUSY {
             self.stride = self.stride / 2;
         } else if handled < BUSY / 4 {
@@ -178,11 +173,11 @@ impl Run {
         let until = (self.now() + span).min(self.end());
         let warm = Time::ZERO + self.scenario.warm_up;
         if self.warm.is_none() && warm <= until {
-            self.engine.run_until(warm);
+            self.simulation.run_until(warm);
             let is_start = self.scenario.warm_up.is_zero();
             self.warm = Some(if is_start { Snapshot::START } else { self.snapshot() });
         }
-        self.engine.run_until(until);
+        self.simulation.run_until(until);
     }
 
     /// Runs what is left, and tells what was measured.
@@ -196,18 +191,20 @@ impl Run {
         // For runs of no length, which have a beginning all the same.
         self.advance(Span::ZERO);
         let last = self.snapshot();
-        let events = self.engine.events();
+        let events = self.simulation.events();
         let warm = self.warm.take().unwrap_or_else(|| last.clone());
-        let gathered = self.engine.finish();
-        Ok(outcome::tell(self.scenario, &self.network, &self.plan, events, (&warm, &last), gathered))
+        let recorded = self.simulation.finish();
+        Ok(outcome::tell(self.scenario, &self.network, &self.plan, events, (&warm, &last), recorded))
     }
 
     fn snapshot(&mut self) -> Snapshot {
         Snapshot {
-            at: self.engine.now(),
-            links: (0..self.network.links.len()).map(|link| self.engine.link(LinkId::from(link))).collect(),
+            at: self.simulation.now(),
+            links: (0..self.network.links.len())
+                .map(|link| self.simulation.link(LinkId::from(link)))
+                .collect(),
             flows: (0..self.network.flows.len() + self.network.aggregates.len())
-                .map(|flow| self.engine.flow(FlowId::from(flow)))
+                .map(|flow| self.simulation.flow(FlowId::from(flow)))
                 .collect(),
         }
     }

@@ -1,10 +1,11 @@
 //! The table of aggregates: names and data, then counters between two instants.
 
 use tailback_core::Span;
+use tailback_sim::FlowSnapshot;
 
 use super::{Entry, column, columns_of, counted, given, level};
-use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::scenario::Scenario;
+use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::topology::{Network, NetworkAggregate};
 

@@ -1,14 +1,13 @@
 //! The table of flows: names and data, then counters between two instants.
 
 use tailback_core::{Span, Time};
-
-use tailback_sim::{ColumnInfo, FlowDelays};
+use tailback_sim::{ColumnInfo, FlowDelays, FlowSnapshot};
 
 use super::{Entry, column, columns_of, counted, given, level};
 use crate::endpoints::start_of;
 use crate::flow::FlowConfig;
-use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::scenario::Scenario;
+use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::topology::Network;
 

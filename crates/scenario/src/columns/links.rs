@@ -7,7 +7,7 @@ use tailback_link::LinkCounters;
 use tailback_sim::{ColumnInfo, Unit};
 
 use super::{Entry, columns_of, counted, given, level, mean};
-use crate::gathered::Snapshot;
+use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::topology::{Network, NetworkLink};
 

@@ -1,10 +1,9 @@
 //! The tables that have a row for each thing that happened: messages, notes of controllers, packets.
 
 use tailback_core::{DropReason, Ecn, Kind, Packet, PairPosition, Time};
-use tailback_sim::{ColumnInfo, LogKind, Message, PacketLog, Unit};
+use tailback_sim::{ColumnInfo, LogKind, Message, PacketLog, StateLog, Unit};
 
 use super::{Entry, column, given, level};
-use crate::gathered::StateLog;
 use crate::table::{Column, Table};
 
 /// How a column of messages is made.

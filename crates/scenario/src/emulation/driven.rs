@@ -3,12 +3,12 @@
 
 use tailback_core::{Bytes, FlowId, LinkId, Span, Time};
 use tailback_link::LinkCounters;
-use tailback_sim::{FlowBins, Message, SeriesPlan};
+use tailback_sim::{FlowBins, FlowSnapshot, Message, SeriesPlan};
 
 use super::{Emulation, FlowCounts, say, snapshot};
 use crate::chosen::Chosen;
-use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::outcome::{self, Outcome};
+use crate::snapshot::Snapshot;
 
 /// What was recorded of a flow of the scenario by whoever drove its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,8 +38,8 @@ impl Emulation {
     ) -> Outcome {
         let record = &self.scenario.record;
         let chosen = Chosen::new(&self.scenario, &self.network);
-        let recorded = |flow: &usize| chosen.has_flow(&self.network.flows[*flow]);
-        let of_flows: Vec<usize> = (0..flows.len()).filter(recorded).collect();
+        let is_recorded = |flow: &usize| chosen.has_flow(&self.network.flows[*flow]);
+        let of_flows: Vec<usize> = (0..flows.len()).filter(is_recorded).collect();
         let of_links: Vec<usize> =
             (0..last.len()).filter(|link| chosen.has_link(&self.network.links[*link])).collect();
         let plan = SeriesPlan {
@@ -69,14 +69,14 @@ impl Emulation {
         let first = snapshot(Time::ZERO + self.scenario.warm_up, warm, |flow| flow.warm);
         let last = snapshot(end, last, |flow| flow.last);
         self.scenario.duration = end.since(Time::ZERO).max(Span::from_nanos(1));
-        let mut gathered = self.gathered(flows.len());
+        let mut recorded = self.recorded(flows.len());
         for (index, flow) in flows.iter().enumerate() {
             let of = FlowId::from(index);
             let message = |&(size, began, ended)| Message { flow: of, size, began, ended };
-            gathered.series.messages.extend(flow.messages.iter().map(message));
+            recorded.series.messages.extend(flow.messages.iter().map(message));
         }
-        gathered.series.messages.sort_by_key(|message| message.ended);
-        let mut outcome = outcome::tell(self.scenario, &self.network, &plan, 0, (&first, &last), gathered);
+        recorded.series.messages.sort_by_key(|message| message.ended);
+        let mut outcome = outcome::tell(self.scenario, &self.network, &plan, 0, (&first, &last), recorded);
         for table in [&mut outcome.flows, &mut outcome.flows_measured] {
             for (index, flow) in flows.iter().enumerate() {
                 if let Some(scheme) = &flow.scheme {

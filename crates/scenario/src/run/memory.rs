@@ -26,16 +26,16 @@ impl Run {
     ///
     /// What is recorded will be there several times at the end, so it counts as often already.
     pub(super) fn keep_within(&mut self) -> Result<(), Problems> {
-        if let Some(flow) = self.engine.endless() {
+        if let Some(flow) = self.simulation.endless() {
             return Err(self.without_end(flow));
         }
-        let logged = self.engine.logged();
+        let logged = self.simulation.logged();
         let recorded = (logged.packets + logged.state).saturating_add(self.series());
         let ahead = (COPIES - 1).saturating_mul(recorded);
         let measured = (self.limit.in_use)().saturating_add(ahead);
         let expected = COPIES.saturating_mul(recorded);
         let is_over = measured > self.limit.most || expected > self.budget.most.get();
-        if is_over || self.engine.is_stopped() { Err(self.outgrown()) } else { Ok(()) }
+        if is_over || self.simulation.is_stopped() { Err(self.outgrown()) } else { Ok(()) }
     }
 
     /// The complaint about a flow that sends more at one instant than any window holds.
@@ -61,7 +61,7 @@ impl Run {
 
     /// The complaint that names what takes most.
     fn outgrown(&mut self) -> Problems {
-        let logged = self.engine.logged();
+        let logged = self.simulation.logged();
         let switch = |name: &str, bytes: u64, fewer: &str| Part {
             field: format!("record.{name}"),
             value: "true".to_owned(),
@@ -99,7 +99,7 @@ impl Run {
     fn fullest_link(&mut self) -> Part {
         let mut held = std::collections::BTreeMap::<_, (u64, Capacity)>::new();
         for index in 0..self.network.links.len() {
-            let counters = self.engine.link(LinkId::from(index));
+            let counters = self.simulation.link(LinkId::from(index));
             let link = &self.network.links[index];
             let packets = counters.waiting.packets + counters.propagating.packets;
             let entry = held.entry(link.path().clone()).or_insert((0, link.buffer));
