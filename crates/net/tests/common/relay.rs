@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tailback_core::{Span, Stream, Time};
 use tailback_net::Clock;
+use tailback_net::secure::envelope::Envelope;
 
 /// No longer is what only says that somebody is there: head, tag, kind and number.
 const SHORT: usize = 24 + 16 + 1 + 8;
@@ -34,10 +35,10 @@ pub(crate) struct Treatment {
     pub(crate) reflection: f64,
     /// After so many datagrams nothing passes any more; 0 for never.
     pub(crate) dead_after: u64,
-    /// After so many datagrams only short ones come back, which acknowledge nothing; 0 for never. Those that say that somebody is
-    /// there always do, others up to this length.
+    /// After so many datagrams only those come back that say that somebody is there, which acknowledge nothing, and cookies where
+    /// these may; 0 for never.
     pub(crate) short_after: u64,
-    pub(crate) short_to: usize,
+    pub(crate) cookies: bool,
     /// After so many datagrams none that is longer than this passes any more; 0 for never.
     pub(crate) narrow_after: u64,
     pub(crate) narrow_to: usize,
@@ -65,7 +66,7 @@ impl Treatment {
         reflection: 0.0,
         dead_after: 0,
         short_after: 0,
-        short_to: 0,
+        cookies: false,
         narrow_after: 0,
         narrow_to: NARROW,
         narrow_for: 0.0,
@@ -100,6 +101,10 @@ fn far(to: SocketAddr) -> UdpSocket {
     socket.connect(to).expect("connects");
     socket.set_nonblocking(true).expect("set");
     socket
+}
+
+fn is_cookie(datagram: &[u8]) -> bool {
+    matches!(Envelope::read(datagram), Some(Envelope::Cookie { .. }))
 }
 
 /// One direction's memory.
@@ -154,7 +159,8 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment, is_shut: &Atomi
         while let Ok(length) = far_socket.recv(&mut buffer) {
             let is_cut = treatment.short_after != 0
                 && passed >= treatment.short_after
-                && length > SHORT.max(treatment.short_to);
+                && length > SHORT
+                && !(treatment.cookies && is_cookie(&buffer[..length]));
             let is_lost = |from: &SocketAddr| {
                 treatment.lost_after != 0 && passed >= treatment.lost_after && first == Some(*from)
             };

@@ -17,17 +17,16 @@ use crate::common::relay::{NARROW, Relay, Treatment};
 #[test]
 fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
     // A cookie comes back, and an acknowledgement does not; or neither does.
-    let cookie = 86;
     thread::scope(|scope| {
-        for (short_to, why) in [
-            (cookie, "long packets reach it, and no acknowledgement comes back"),
+        for (cookies, why) in [
+            (true, "long packets reach it, and no acknowledgement comes back"),
             (
-                0,
+                false,
                 "only its short signs of life come; longer packets are lost on the way there or on the way back",
             ),
         ] {
             // So early that slow start cannot have had the whole file on its way by then, which would then arrive.
-            let treatment = Treatment { short_after: 100, short_to, ..Treatment::default() };
+            let treatment = Treatment { short_after: 100, cookies, ..Treatment::default() };
             scope.spawn(move || unanswered("cubic", treatment, why));
         }
     });
@@ -47,8 +46,8 @@ fn a_way_that_becomes_narrow_is_not_waited_for() {
 }
 
 fn unanswered(scheme: &str, treatment: Treatment, why: &str) {
-    let folder =
-        Places::new(&format!("unanswered-{scheme}-{}", treatment.narrow_after as usize + treatment.short_to));
+    let what = treatment.narrow_after + u64::from(treatment.cookies);
+    let folder = Places::new(&format!("unanswered-{scheme}-{what}"));
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     let relay = Relay::new(receiver.address, treatment);
