@@ -87,8 +87,8 @@ def test_all_flows_run_with_real_packets(result: tb.Result) -> None:
     for name in ("ours", "kernel"):
         flow = flows[name]
         assert flow["throughput"] > 1e6, name
-        # What slow start sent beyond a hole before the window, some two windows, may be read in it.
-        assert flow["goodput_bytes"] <= flow["received_bytes"] * 1.1 + 120 * 1500
+        # What arrived beyond a hole before the window may be read in it.
+        assert flow["goodput_bytes"] <= result.series(flow=name)["received_bytes"].sum()
         assert flow["app_bytes"] < flow["goodput_bytes"]
         assert flow["mean_rtt"] > 0.0102, "the delay of both directions, at least"
         assert flow["one_way_delay_p50"] > 0.0051
