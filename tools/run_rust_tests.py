@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CARGO = ["cargo", "test", "--workspace", "--locked"]
+# Make's own jobs are none of cargo's business: their pipe is not handed on, and cargo would complain of each crate.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Program:
 def programs() -> list[Program]:
     """Builds all programs of tests; ends where that fails, which cargo has told."""
     command = [*CARGO, "--tests", "--no-run", "--message-format=json-render-diagnostics"]
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    built = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=False)
     if built.returncode:
         sys.exit(built.returncode)
     found = []
@@ -51,7 +53,7 @@ def programs() -> list[Program]:
 
 def succeeds(program: Program, told: threading.Lock) -> bool:
     """Runs it, and prints what it said at its end: two at once do not talk into each other's sentences."""
-    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(program.folder)}
+    environment = {**ENVIRONMENT, "CARGO_MANIFEST_DIR": str(program.folder)}
     # Real time is kept better where what only computes steps back.
     command = [str(program.path)] if program.waits else ["nice", "-n", "19", str(program.path)]
     ended = subprocess.run(
@@ -82,7 +84,7 @@ def main() -> None:
     waiting.start()
     computed = all_succeed([program for program in found if not program.waits], told)
     waiting.join()
-    documented = subprocess.run([*CARGO, "--doc"], cwd=ROOT, check=False).returncode == 0
+    documented = subprocess.run([*CARGO, "--doc"], cwd=ROOT, env=ENVIRONMENT, check=False).returncode == 0
     sys.exit(not (computed and waited == [True] and documented))
 
 
