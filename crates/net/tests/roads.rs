@@ -17,9 +17,9 @@ const SIZE: usize = 10_000_000;
 /// What both ends wait for one another.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// The same where interfaces come and go: the system may take seconds to bring one up again, and who is up first asks for a neighbour that
-/// is not there yet, and asks again after a second (RFC 4861, section 10). So it can be that nothing comes through for a while.
-const WHERE_IT_FLAPS: Span = Span::from_secs(15);
+/// The same where interfaces come back: the system may take seconds to bring one up again, and who is up first asks for a neighbour that
+/// is not there yet, and asks again after a second (RFC 4861, section 10). So nothing comes through for longer than they are gone.
+const WHERE_THEY_COME_BACK: Span = Span::from_secs(15);
 
 /// A lab whose router lets 20 Mbit/s through.
 fn lab() -> Option<Lab> {
@@ -86,7 +86,7 @@ fn interfaces_that_are_gone_at_both_ends_for_a_while_are_gone_on_with() {
             ("vegas", SIX, true),
         ] {
             scope.spawn(move || {
-                survives(("gone", PATIENCE), (scheme, SIZE), to, hears_all, &|lab| {
+                survives(("gone", WHERE_THEY_COME_BACK), (scheme, SIZE), to, hears_all, &|lab| {
                     gone_for(lab, Duration::from_secs(3));
                 });
             });
@@ -106,7 +106,7 @@ fn interfaces_that_come_and_go_are_gone_on_with() {
         for (scheme, size, to) in
             [("cubic", SIZE, FOUR), ("cubic", SIZE, SIX), ("fixed-rate", SIZE / 10, SIX)]
         {
-            scope.spawn(move || survives(("flaps", WHERE_IT_FLAPS), (scheme, size), to, true, &flap));
+            scope.spawn(move || survives(("flaps", WHERE_THEY_COME_BACK), (scheme, size), to, true, &flap));
         }
     });
 }
