@@ -1,4 +1,4 @@
-"""What tests share: a short scenario and its result, and whether a laboratory can be had."""
+"""What tests share: a short scenario and its result, reports of one figure, and whether a laboratory can be had."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def able() -> None:
 
 @pytest.fixture
 def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports have their first figure alone, for tests of something else: all of them are most of what a report costs."""
-    from tailback.report import sweep as pages
+    """Reports have their first figure alone."""
+    from tests.fewer_figures import leave
 
-    for which in ("figures_of_sweep", "figures_of_result"):
-        every = getattr(pages, which)
-        monkeypatch.setattr(pages, which, lambda *of, every=every: every(*of)[:1])
+    leave(monkeypatch, lambda found: found[:1])

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from tailback import cli
 from tailback.papers.mtsc import fig_5
 from tailback.report.drawn import Drawn
+from tests.fewer_figures import leave
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -197,8 +198,6 @@ def check_report(report: Path) -> None:
 
 def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves out of reports what a report of this page has shown already: the same figures of other runs find nothing new."""
-    from tailback.report import sweep as pages
-
     shown: set[str] = set()
 
     def new(found: list[Drawn]) -> list[Drawn]:
@@ -206,9 +205,7 @@ def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.update(drawn.id for drawn in left)
         return left
 
-    for which in ("figures_of_sweep", "figures_of_result"):
-        every = getattr(pages, which)
-        monkeypatch.setattr(pages, which, lambda *of, every=every: new(every(*of)))
+    leave(monkeypatch, new)
 
 
 @pytest.mark.parametrize("page", having("python", "sh", "console"), ids=name)

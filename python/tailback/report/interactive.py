@@ -171,8 +171,8 @@ def _notes(axes: Axes, panel: Panel) -> Iterator[dict[str, Any]]:
 def _note(axes: Axes, text: Text, panel: Panel) -> dict[str, Any]:
     figure = axes.get_figure(root=True)
     assert figure is not None
-    # Letters are as wide as on a screen, whatever file the figure was drawn for.
-    screen = RendererAgg(figure.bbox.width, figure.bbox.height, figure.dpi)  # type: ignore[no-untyped-call]  # Not ours.
+    # Letters are as wide as on a screen, whatever file the figure was drawn for. Matplotlib says no types of this class.
+    screen = RendererAgg(figure.bbox.width, figure.bbox.height, figure.dpi)  # type: ignore[no-untyped-call]
     if isinstance(text, Annotation):
         text.update_positions(screen)
     box = Text.get_window_extent(text, screen)  # An annotation's own would hold its arrow too.
