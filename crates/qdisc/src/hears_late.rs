@@ -103,7 +103,7 @@ impl HearsLate for PerFlow<ByTag<Fluid>> {
 
     #[inline]
     fn has_forgotten(&self, then: Time, now: Time, size: Bytes, rate: BitRate) -> bool {
-        Fluid::has_served(then, now, size, rate)
+        self.fluid_has_served(then, now, size, rate)
     }
 }
 

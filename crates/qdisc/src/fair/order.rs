@@ -53,7 +53,8 @@ impl Order {
     }
 
     /// Adds an entry of a slot that has none.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as the agenda's own")]
+    #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry) {
         if !self.stale.is_empty() {
             self.stale.add(entry);
@@ -83,7 +84,8 @@ impl Order {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would be half of its cost")]
+    #[inline(always)]
     fn take(&mut self) {
         let is_seen =
             self.seen.front().is_some_and(|seen| self.agenda.peek().is_none_or(|rest| *seen < rest));
@@ -110,7 +112,8 @@ impl Order {
     }
 
     /// Puts `entry` in the place of the least one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as the agenda's own")]
+    #[inline(always)]
     pub(super) fn replace(&mut self, entry: Entry) {
         self.take();
         self.agenda.push(entry);
@@ -129,6 +132,9 @@ impl Order {
     /// The slot of the entry `steps` after the least, where it is known by now and nothing comes between.
     #[inline]
     pub(super) fn ahead(&self, steps: usize) -> Option<u32> {
+        if self.seen.front().is_none() {
+            return self.agenda.ahead(steps);
+        }
         match steps.checked_sub(self.seen.len()) {
             Some(steps) => self.agenda.ahead(steps),
             None => self.seen.get(steps).map(|entry| entry.slot()),
