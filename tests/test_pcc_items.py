@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tailback.analysis import mean_interval
+from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
-from tailback.papers.pcc import fig_9, fig_10, fig_11, options, scenes
+from tailback.papers.pcc import choices, fig_5, fig_9, fig_10, fig_11, options, scenes
+from tailback.papers.pcc.choices import Choices, Otherwise
 from tailback.papers.pcc.scenes import Run, Seen
 from tailback.pool import Pool
 from tailback.progress import Bar
@@ -23,30 +26,32 @@ def published(run: Run) -> float:
 class Made(Lab):
     """Gives every run the throughput that a function says, and TCP the fair rate."""
 
-    def __init__(self, pcc: Callable[[Run], float]) -> None:
-        super().__init__("quick", Pool(1), Bar("x", show=False))
+    def __init__(self, pcc: Callable[[Run], float], fidelity: Fidelity = "quick") -> None:
+        super().__init__(fidelity, Pool(1), Bar("x", show=False))
         self.pcc = pcc
 
     def once(self, _: Any, arguments: Iterable[Any]) -> list[Any]:
         """A run of each."""
-        empty: list[float] = []
-        return [
-            Seen(
-                [rate] * run.pcc,
-                [500.0] * run.tcp,
-                0.02,
-                published(run),
-                [0.5],
-                empty,
-                [rate] * round(run.seconds),
-                empty,
-                empty,
-                empty,
-                [],
-                empty,
-            )
-            for run, rate in ((run, self.pcc(run)) for run in arguments)
-        ]
+        return [_seen(run, self.pcc(run)) for run in arguments]
+
+
+def _seen(run: Run, rate: float) -> Seen:
+    """Every flow has this rate all the time."""
+    all_along = [rate] * round(run.seconds)
+    return Seen(
+        pcc=[rate] * run.pcc,
+        tcp=[500.0] * run.tcp,
+        loss=0.02,
+        friendly=published(run),
+        on=[0.5],
+        time=all_along,
+        pcc_series=all_along,
+        tcp_series=all_along,
+        sample_pcc=all_along,
+        sample_tcp=all_along,
+        on_flows=[],
+        drops=[],
+    )
 
 
 @pytest.mark.parametrize(("off", "holds"), [(None, True), (450, False), (550, False)])
@@ -126,3 +131,74 @@ def test_data_before_a_passed_experiment_would_be_seen() -> None:
 def test_loss_monitoring_is_to_suspend_the_flow_that_dominates(counts: list[int], holds: bool) -> None:
     """Neither none of them nor all: a mean over runs would take three in one of two runs for one in each."""
     assert options.dominating(counts).holds is holds
+
+
+def test_choices_are_those_that_a_run_has_not_made_itself() -> None:
+    assert Choices().of(Run(rtt=70)) == Run(rtt=70)
+    other = Choices(rtt=200, packet=1500, spread=0.2, send_jitter=4, intervals=32, evaluation=5)
+    chosen = other.of(Run(seed=7, send_jitter=0, options=(("friendly_rate", "normalised"), *scenes.evaluated_once())))
+    assert (chosen.rtt, chosen.packet, chosen.spread, chosen.send_jitter, chosen.seed) == (200, 1500, 0.2, 0, 7)
+    assert dict(chosen.options) == {
+        "loss_intervals": (("intervals", 32),),
+        "evaluation_interval": "60 s",
+        "friendly_rate": "normalised",
+    }
+    assert other.of(chosen) == chosen
+
+
+def test_chosen_packets_and_round_trips_are_those_of_the_scenario() -> None:
+    usual = scenes.scenario(Run()).to_dict()
+    assert usual["topology"]["access"]["delay"] == "5 ms"
+    assert "size" not in usual["flows"][1]["source"]
+    flows = scenes.scenario(Run(pcc=4, tcp=4, spread=0.2, packet=500, seconds=60, warm_up=1)).run(seed=1).flows
+    assert (flows["sent_bytes"] / flows["sent_packets"]).to_list() == [500.0] * 8
+    spread = flows["round_trip"].to_list()
+    assert max(spread) - min(spread) == pytest.approx(0.2 * 0.1 * 2 * 0.75, rel=0.05), "four flows, each in a quarter"
+    assert spread[:4] == spread[4:], "of each kind alike"
+
+
+def test_figure_5_is_judged_by_both_choices() -> None:
+    """500 kbit/s is TCP's rate; every flow is on for half of the time, so the second test fails by both."""
+    outcome = fig_5.measure(Made(lambda run: 490.0 if run.rtt == choices.OTHER.rtt else 330.0))
+    assert outcome.changed is not None
+    assert [check.holds for check in outcome.checks] == [False, False]
+    assert [check.holds for check in outcome.changed.checks] == [True, False]
+    assert not outcome.changed.holds
+
+
+def test_an_item_is_judged_again_with_other_choices_where_runs_are_full() -> None:
+    def rising(run: Run) -> float:
+        return 400 + 2 * run.tcp / run.pcc if run.rtt == choices.OTHER.rtt else 400
+
+    assert fig_11.measure(Made(rising)).changed is None
+    outcome = fig_11.measure(Made(rising, "full"))
+    assert not outcome.holds
+    assert outcome.changed is not None
+    assert outcome.changed.holds
+    assert all(check.claim.startswith("other choices: ") for check in outcome.changed.checks)
+
+
+def test_what_is_no_run_is_handed_on() -> None:
+    class Listed(Lab):
+        def map(self, _: Any, arguments: Iterable[Any]) -> list[Any]:
+            return list(arguments)
+
+    def same(given: Any) -> Any:
+        return given
+
+    lab = Otherwise(Listed("full", Pool(1), Bar("x", show=False)), choices.OTHER)
+    assert lab.map(same, [3, Run()]) == [3, choices.OTHER.of(Run())]
+
+
+def test_the_grid_says_where_figure_5_holds() -> None:
+    cells = choices.measure(Made(lambda run: 490.0 if run.rtt == 200 else 330.0))
+    assert not any(cell.holds for cell in cells.values()), "on half of the time"
+    cells = {name: cell._replace(on_off=2.0) for name, cell in cells.items()}
+    assert all(cell.holds == (name[0] == "200 ms") for name, cell in cells.items())
+    told = choices.table(cells).splitlines()
+    assert told[2].startswith("| 50 ms | 1 | 0.66 ± 0.00 | ")
+    assert told[6].startswith("| 200 ms | 1 | **0.98 ± 0.00** | ")
+    # 0.34 in ten of twelve rows, 0.02 in two.
+    assert told[-3] == f"| distance from 1, mean of all rows | | {' | '.join(['0.29'] * 8)} | |"
+    assert told[-1] == f"Figure 5 holds in {2 * 8} of {len(cells)} combinations."
+    assert not choices.Cell(mean_interval([1.2, 1.2]), 2.0, 0.03).holds

@@ -4,7 +4,7 @@ accumulation` and `make probabilistic` do this."""
 import argparse
 
 from tailback.papers.lab import Lab
-from tailback.papers.pcc import today
+from tailback.papers.pcc import choices, today
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tools import item_table
@@ -30,12 +30,12 @@ def main() -> None:
     marks = (f"<!-- items, written by make {given.page} -->", "<!-- end of the items -->")
     item_table.write(DOCS / f"{given.page}.md", marks, PAPERS[given.page], verdicts)
     if given.page == "probabilistic" and not given.only:
-        with Pool() as pool, Bar("beside CUBIC, over managed queues", 0) as bar:
+        with Pool() as pool, Bar("beside CUBIC, over managed queues, with other choices", 0) as bar:
             lab = Lab("quick" if given.quick else "full", pool, bar)
-            beside = today.table(today.measure(lab))
-        replace(
-            DOCS / "probabilistic.md", "<!-- today, written by make probabilistic -->", "<!-- end of today -->", beside
-        )
+            tables = {"today": today.table(today.measure(lab)), "choices": choices.table(choices.measure(lab))}
+        for name, table in tables.items():
+            marks = (f"<!-- {name}, written by make probabilistic -->", f"<!-- end of {name} -->")
+            replace(DOCS / "probabilistic.md", *marks, table)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import polars as pl
 
 from tailback.analysis import Interval, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import scenes
+from tailback.papers.pcc import choices, scenes
 from tailback.papers.pcc.scenes import Run, Seen
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def measure(lab: Lab) -> Outcome:
     together, mixed = (mean_interval(shares) for shares in (_two_on(seen), _two_on(strangers(seen))))
     first = seen[0]
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_total_kbps": pcc.mean,
             "tcp_total_kbps": tcp.mean,

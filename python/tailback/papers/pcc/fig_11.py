@@ -11,7 +11,7 @@ import polars as pl
 
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import fig_6, scenes
+from tailback.papers.pcc import choices, fig_6, scenes
 from tailback.papers.pcc.scenes import Run, Seen
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def measure(lab: Lab) -> Outcome:
     told = "; ".join(f"{n}: {gain:+.0f} kbit/s" for n, gain in gains.items())
     loss = {m: seen[PCC[0], m].loss for m in ENDS}
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_kbps": {str(n): {str(m): found[n, m].mean for m in TCP} for n in PCC},
             "pcc_kbps_buffer_in_proportion": _plain(even),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import fig_5, scenes
+from tailback.papers.pcc import choices, fig_5, scenes
 from tailback.papers.pcc.scenes import Run
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def measure(lab: Lab) -> Outcome:
     edges = np.linspace(0, 2, 41)
     density = {name: np.histogram(values, edges, density=True)[0] for name, values in (("pcc", pcc), ("tcp", tcp))}
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={
             "cov_pcc": cov_pcc,
             "cov_tcp": cov_tcp,

@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import scenes
+from tailback.papers.pcc import choices, scenes
 from tailback.papers.pcc.scenes import Run
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def measure(lab: Lab) -> Outcome:
     whole = np.flatnonzero(smooth[300:400] >= high)
     returned = _returned([np.asarray(one.on_each) for one in seen], 300)
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_settle_s": settle,
             "mean_ratio_to_350s": ratio.mean,

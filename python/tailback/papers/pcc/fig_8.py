@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import scenes
+from tailback.papers.pcc import choices, scenes
 from tailback.papers.pcc.scenes import Run
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def measure(lab: Lab) -> Outcome:
     grows = all(a < b for a, b in itertools.pairwise(spreads))
     ratios = (data["pcc"] / data["tcp"]).to_list()
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_kbps": _by(data, "pcc"),
             "tcp_kbps": _by(data, "tcp"),

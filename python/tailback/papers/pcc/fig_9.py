@@ -11,7 +11,7 @@ import polars as pl
 
 from tailback.analysis import columns, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import fig_5, scenes
+from tailback.papers.pcc import choices, fig_5, scenes
 from tailback.papers.pcc.scenes import Run
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def measure(lab: Lab) -> Outcome:
     otherwise = dict(zip(once["rate"].to_list(), once["pcc"].to_list(), strict=True))
     told = f"at {reached:.0f} kbit/s" if reached else "nowhere up to 2000 kbit/s"
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={name: _by(data, column) for name, column in KEYS.items()}
         | {"pcc_kbps_evaluated_once_per_period": {str(rate): value for rate, value in otherwise.items()}},
         checks=(

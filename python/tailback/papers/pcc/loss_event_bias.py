@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import fig_9, scenes
+from tailback.papers.pcc import choices, fig_9, scenes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,6 +60,7 @@ def measure(lab: Lab) -> Outcome:
         )
     }
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={"pcc_kbps": by["pcc"], "tcp_kbps": by["tcp"], "spread": spread, "evaluated_once_per_period": ratios},
         checks=tuple(checks),
         data=data,

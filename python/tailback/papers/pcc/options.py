@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.analysis import Interval, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import fig_7, fig_10, scenes
+from tailback.papers.pcc import choices, fig_7, fig_10, scenes
 from tailback.papers.pcc.scenes import Run
 from tailback.scenario import Scenario
 
@@ -115,6 +115,7 @@ def measure(lab: Lab) -> Outcome:
     begun = [flow for part in lab.map(starts, start_ups) for flow in part]
     _, loss = fig_10.by_flows_on(lab.once(scenes.simulate, [fig_10.run(seed) for seed in seeds]))
     return Outcome(
+        changed=choices.judged_too(lab, measure),
         measured={
             "loss_monitoring": {"suspended_fig_10": ended_few, "suspended_fig_5": ended_many},
             "fixed_on_time": {"pcc_over_tcp": fixed.mean},

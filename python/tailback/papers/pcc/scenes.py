@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from tailback.scenario import Scenario
 
 PACKET = 1000
-"""Bytes on the wire, 40 of them header."""
+"""Bytes on the wire."""
+HEADER = 40
+"""Bytes of them."""
+ACCESS = 5
+"""Milliseconds of an access link, one on each side."""
 FAIR = 500
 """kbit/s: the fair rate of every scene."""
 WARM_UP = 100
@@ -109,6 +113,10 @@ class Run(NamedTuple):
     """Packets at the bottleneck."""
     send_jitter: float = 1
     """TCP's random delay before it sends, at most, in transmissions of a packet at the bottleneck."""
+    packet: float = PACKET
+    """Bytes on the wire, 40 of them header."""
+    spread: float = 0
+    """Round trips lie evenly within this fraction of ``rtt`` around it, one for each flow of a kind."""
 
 
 class Seen(NamedTuple):
@@ -152,8 +160,8 @@ def scenario(run: Run) -> Scenario:
     """The set-up of one run."""
     capacity = (run.capacity or FAIR * (run.pcc + run.tcp)) * (10 if run.loss else 1)
     # Where loss is from outside, there is no full queue to be in phase with.
-    jitter = 0 if run.loss else run.send_jitter * 8 * PACKET / capacity
-    common = {"segment_size": f"{PACKET} B", "send_jitter": f"{jitter:g} ms"}
+    jitter = 0 if run.loss else run.send_jitter * 8 * run.packet / capacity
+    common = {"segment_size": f"{run.packet:g} B", "send_jitter": f"{jitter:g} ms"}
     transport = {**TRANSPORT, **common, "rto": {**TRANSPORT["rto"], "min": f"{run.min_rto:g} ms"}}
     fields: dict[str, Any] = {}
     if run.loss:
@@ -166,7 +174,7 @@ def scenario(run: Run) -> Scenario:
         delay=f"{delay:g} ms",
         buffer=f"{run.buffer:g} packets",
         queue=run.queue,
-        access={"rate": "100 Mbit/s", "delay": "5 ms"},
+        access={"rate": "100 Mbit/s", "delay": _access(run)},
         name=f"{run.pcc} probabilistic flows of {run.rate:g} kbit/s beside {run.tcp} of TCP",
         duration=f"{run.seconds:g} s",
         warm_up=f"{run.warm_up:g} s",
@@ -180,6 +188,16 @@ def scenario(run: Run) -> Scenario:
     )
 
 
+def _access(run: Run) -> str | list[str]:
+    """The delay of the access links on both sides, by flow where round trips differ."""
+    if not run.spread:
+        return f"{ACCESS:g} ms"
+    count = max(run.pcc, run.tcp)
+    # Neighbours differ: a step of 5 goes round any number of flows that 5 does not divide.
+    places = [(5 * flow % count + 0.5) / count for flow in range(count)]
+    return [f"{ACCESS + run.rtt * run.spread * (2 * place - 1) / 4:g} ms" for place in places]
+
+
 SACK: Mapping[str, Any] = {"name": "sack", "halve": "window"}
 
 
@@ -190,13 +208,17 @@ def _tcp(run: Run, transport: Mapping[str, Any]) -> tb.Flow:
 
 def _probabilistic(run: Run) -> tb.Flow:
     options = {"period": f"{run.period:g} s", "jitter": run.jitter, **_table(run.options)}
+    payload = run.packet - HEADER
+    # The source's own size is that of the usual packet.
+    size = {} if run.packet == PACKET else {"size": {"name": "constant", "value": f"{payload:g} B"}}
+    rate = f"{run.rate * payload / run.packet:g} kbit/s"
     return tb.flows(
         run.pcc,
         {"name": "probabilistic", **options},
         name="pcc",
-        source={"name": "datagrams", "rate": f"{run.rate * 0.96:g} kbit/s", "arrivals": "jittered"},
+        source={"name": "datagrams", "rate": rate, "arrivals": "jittered", **size},
         start={"from": "0 s", "to": "50 s"},
-        datagram={"segment_size": f"{PACKET} B"},
+        datagram={"segment_size": f"{run.packet:g} B"},
     )
 
 
