@@ -330,6 +330,7 @@ def test_tuning_tells_link_queue_and_expectations() -> None:
     done = CliRunner().invoke(
         app, ["tune", "tdqm", str(EXAMPLE), "--seeds", "1", "--json", "--set", "duration=10 s", "--set", "warm_up=5 s"]
     )
+    assert done.stdout.count("\n") == 1  # An object per line, as every command's --json.
     told = json.loads(done.stdout)
     missed = abs(told["measured"]["utilization"] - told["target"]) > tuning_runs.TOLERANCE
     assert done.exit_code == int(missed), done.output
@@ -430,7 +431,7 @@ def test_tuning_refuses_what_makes_no_sense() -> None:
         tune_tdqm(scenario, result, utilization="95 %")  # type: ignore[arg-type]  # No number: that is what is refused.
     with pytest.raises(ArgumentError, match="delay"):
         tune_tdqm(scenario, result, delay=0.0)
-    with pytest.raises(NotFoundError, match="r0->r1"):
+    with pytest.raises(NotFoundError, match=r"no such link; expected one of .*r0->r1"):
         tune_tdqm(scenario, result, link="r0->r")
     strict = tune_tdqm(scenario, result, delay=0.5e-3)
     assert strict.target < 0.95
