@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -83,6 +84,10 @@ def test_a_dumbbell_has_a_rate_or_a_trace() -> None:
         tb.dumbbell(trace={"file": str(file)}, rate="9 Mbit/s", delay="20 ms", flows=flows)
     with pytest.raises(tb.ScenarioError, match="rate is missing; expected a rate, or a `trace` in its place"):
         tb.dumbbell(delay="20 ms", flows=flows)
+    strange: dict[str, Any] = {"rat": "9 Mbit/s", "bw": "9 Mbit/s", "delay": "20"}
+    with pytest.raises(tb.ScenarioError) as refused:
+        tb.dumbbell(**strange)
+    assert [problem.field for problem in refused.value.problems] == ["rate", "bw", "topology.delay", "topology.rat"]
 
 
 @pytest.mark.parametrize(("written", "meant"), [("10 Mbps", "10 Mbit/s"), ("10Mb/s", "10 Mbit/s")])

@@ -45,8 +45,12 @@ def test_a_scheme_may_take_the_place_of_one_alone(base: tb.Scenario) -> None:
     there = grid(first.scenario, {"scheme": ["sack"]})[0].scenario
     assert there is not None
     assert [flow["scheme"] for flow in there.to_dict()["flows"]] == ["sack", "sack"]
-    with pytest.raises(tb.ScenarioError, match=r"in_place_of: 'nada' is not allowed; .*: reno, cubic"):
+    with pytest.raises(tb.ScenarioError, match=r"^sweep: .*\n.*in_place_of: 'nada' is not allowed; .*: reno, cubic"):
         tb.compare(["sack"], base, in_place_of="nada")
+    with pytest.raises(
+        tb.ScenarioError, match="in_place_of: 'reno' is not allowed; expected it beside values of scheme"
+    ):
+        base.sweep(buffer=["10 packets"], in_place_of="reno")
 
 
 def test_a_grid_has_every_combination_in_order(base: tb.Scenario) -> None:
