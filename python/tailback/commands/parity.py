@@ -177,7 +177,7 @@ def told(row: Row, interval: Interval) -> str:
     if not row.unit and row.metric != "share":
         return f"{100 * mean:.3g}{_half(100 * width)} %"
     if row.unit in {"", "packets"}:
-        return f"{mean:.3g}{_half(width)}"
+        return f"{mean:.3g}{_half(width)} {row.unit}".rstrip()
     return shown(mean, row.unit) + ("" if math.isinf(width) else f" ± {shown(width, row.unit)}")
 
 
