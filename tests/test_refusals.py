@@ -90,6 +90,14 @@ def test_a_dumbbell_has_a_rate_or_a_trace() -> None:
     assert [problem.field for problem in refused.value.problems] == ["rate", "bw", "topology.delay", "topology.rat"]
 
 
+def test_files_are_named_by_texts_and_by_paths(tmp_path: Path) -> None:
+    (camera := tmp_path / "camera.csv").write_text("seconds,bytes\n0,2000\n", encoding="utf-8")
+    by_text, by_path = ({"name": "replay", "file": file} for file in (str(camera), camera))
+    assert tb.flows(1, "sack", by_path) == tb.flows(1, "sack", by_text)  # As traces of links are.
+    base = tb.dumbbell(rate="1 Mbit/s", duration="1 s")
+    assert base.with_flows(tb.flows(1, "sack", by_path)).run().flows["sent_packets"].item() == 3
+
+
 @pytest.mark.parametrize(("written", "meant"), [("10 Mbps", "10 Mbit/s"), ("10Mb/s", "10 Mbit/s")])
 def test_units_of_other_tools_get_a_hint(written: str, meant: str) -> None:
     with pytest.raises(tb.ScenarioError, match=f'did you mean "{meant}"'):
