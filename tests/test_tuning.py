@@ -341,6 +341,17 @@ def test_tuning_tells_link_queue_and_expectations() -> None:
     assert 0.8 < told["measured"]["utilization"] < 1.0
 
 
+def test_the_page_shows_what_the_command_prints(
+    example: tuple[tb.Scenario, tb.Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # What runs of other seeds measure takes longer; here they correct nothing.
+    found = tune_tdqm(*example, utilization=0.95)
+    commands._recommendation(found)
+    commands._expectations(found)
+    page = (EXAMPLE.parent.parent / "docs" / "tdqm.md").read_text(encoding="utf-8")
+    assert f"```text\n{capsys.readouterr().out}measured: " in page
+
+
 def test_theory_alone_on_request() -> None:
     short = ["--set", "duration=5 s", "--set", "warm_up=2 s", "--json"]
     for options in (["--seeds", "0"], ["--seeds", "1", "--rounds", "0"]):
