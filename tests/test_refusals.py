@@ -9,14 +9,19 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import tailback as tb
+from tailback.analysis.lrd import read_trace
+from tailback.capture import write_pcapng
+from tailback.cli import app
 from tailback.results import files, formulas
 
 SCENARIO = """
@@ -192,3 +197,38 @@ def test_whoever_stops_the_start_gets_a_word(here: Path) -> None:
 def test_errors_of_a_full_disk_say_so() -> None:
     for error in (OSError(errno.ENOSPC, "x"), RuntimeError(os.strerror(errno.ENOSPC))):
         assert "no space is left; nothing was changed" in str(files.explained(Path("there"), error))
+
+
+def test_where_the_system_lets_nobody_look_is_told(here: Path) -> None:
+    # A name that is too long fails as a folder does that may not be searched, of which root has none.
+    far = "a" * 300
+    base = tb.dumbbell(rate="1 Mbit/s", duration="1 s", record={"packets": True})
+    flows = base.with_flows(tb.flows(1, "cubic", start={"from": "0 s", "to": "100 ms"}))
+    result, runs = flows.run(), flows.sweep(seeds=2, jobs=1, cache=False)
+    writers: list[Callable[[str], object]] = [
+        result.save,
+        runs.save,
+        result.report,
+        lambda path: result.to_csv(path, "flows"),
+        result.scenario.to_toml,
+        lambda path: write_pcapng(result, path),
+        lambda path: flows.sweep(seeds=2, jobs=1, cache=path),
+    ]
+    for write in writers:
+        with pytest.raises(tb.StorageError, match=r"a[^:]*: cannot be written, File name too long"):
+            write(far)
+        with pytest.raises(tb.TailbackError, match=r"not allowed; expected|cannot be written, embedded null byte"):
+            write("a\0b")
+    readers: list[Callable[[str], object]] = [tb.load, tb.Scenario.from_toml, read_trace]
+    for read in readers:
+        with pytest.raises(tb.StorageError, match="a: cannot be read, File name too long"):
+            read(far)
+    for words in (
+        ["run", far],
+        ["run", "small.toml", "--out", far],
+        ["run", "small.toml", "--custom", far],
+        ["lrd", far],
+    ):
+        with pytest.raises(tb.StorageError, match="File name too long"):
+            CliRunner().invoke(app, words, catch_exceptions=False)
+    assert sorted(path.name for path in here.iterdir()) == ["small.toml"]
