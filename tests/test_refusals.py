@@ -208,7 +208,6 @@ def test_where_the_system_lets_nobody_look_is_told(here: Path) -> None:
     writers: list[Callable[[str], object]] = [
         result.save,
         runs.save,
-        result.report,
         lambda path: result.to_csv(path, "flows"),
         result.scenario.to_toml,
         lambda path: write_pcapng(result, path),
