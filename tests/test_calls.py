@@ -246,6 +246,7 @@ def test_numbers_of_traces_are_told_with_their_values(tmp_path: Path) -> None:
         (lambda: loose_rate(math.nan), "rate: nan is not allowed"),
         (lambda: loose_rate("12 Mbit/s"), "rate: '12 Mbit/s' is not allowed"),
         (lambda: loose_rate(12e6, seconds=0), "seconds: 0 is not allowed"),
+        (lambda: loose_rate(1e15), r"volumes: 1\.25e\+14 bytes are not allowed; expected at most 100,000,000 opp"),
         (lambda: capture.delivery_trace([1, math.nan], 0.1), "volumes: nan is not allowed"),
         (
             lambda: capture.write_mahimahi(tmp_path / "x", [0.5, 1.5]),

@@ -55,6 +55,11 @@ def test_a_rate_is_steady_after_its_last_window_outside(result: tb.Result) -> No
     assert dynamics.windows(made, "a", 1, 4).tolist() == pytest.approx([9e6, 2e6, 4e6])
     with pytest.raises(ValueError, match="until: 3 is not allowed"):
         dynamics.steady_after(made, "a", 2, 3)
+    for since, until in ((4, 1), (2, 2.5), (50, 60)):
+        with pytest.raises(
+            ValueError, match=f"until: {until} is not allowed; expected .* a window of 1 s after {since}"
+        ):
+            dynamics.windows(made, "a", since, until)
 
 
 def test_responsiveness_counts_round_trips_to_half_the_rate(result: tb.Result) -> None:

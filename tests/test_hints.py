@@ -206,3 +206,7 @@ def test_a_run_without_time_series_says_why() -> None:
         short.series(flow="reno")
     with pytest.raises(tb.CallError, match=r"series\(\): 'reno': expected with its name, as in flow=…"):
         short.series("reno")  # type: ignore[call-arg]  # That is the mistake.
+    with pytest.raises(
+        tb.ArgumentError, match=r"series: .*'flow': 'reno', 'link': 'r0->r1'.* expected one of flow, link"
+    ):
+        short.series(flow="reno", link="r0->r1")

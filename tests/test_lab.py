@@ -10,6 +10,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -138,6 +139,16 @@ def test_what_the_lab_cannot_do_is_named_before_anything_starts(able: None, file
         assert field in str(caught.value)
     with pytest.raises(ArgumentError, match="--budget"):
         run(Setup("{}"), budget="soon")
+    file.write_text(SCENARIO, encoding="utf-8")
+    assert load(str(file)) == load(file)
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"what": str(file)}, "what: .* is not allowed; expected a Scenario, or what load gives"),
+        ({"what": load(file), "budget": 3}, "budget: 3 is not allowed; expected a text"),
+        ({"what": load(file), "sed": 3}, "sed: no such argument; .*did you mean seed"),
+    )
+    for given, said in wrong:
+        with pytest.raises(ArgumentError, match=said):
+            run(**given)
 
 
 ASKED = """

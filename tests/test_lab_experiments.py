@@ -8,6 +8,7 @@ import pytest
 
 import tailback as tb
 from tailback.analysis.confidence import Interval
+from tailback.commands.parity import told
 from tailback.lab import Setup
 from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Parity, Row, of_results
 
@@ -55,6 +56,19 @@ def test_a_share_that_is_zero_in_the_simulator_can_be_compared() -> None:
         parity = Parity("title", {}, [row], [], [], 0)
         assert parity.verdict == verdict
         assert math.isnan(parity.worst)
+
+
+def test_figures_are_told_with_their_units() -> None:
+    for metric, unit, mean, said in (
+        ("mean_queue", "packets", 37.6, "37.6 ± 2 packets"),
+        ("share", "", 37.6, "37.6 ± 2"),
+        ("utilization", "", 0.5, "50 ± 2e+02 %"),
+        ("mean_rtt", "s", 37.6, "37.6 s ± 2 s"),
+    ):
+        found = Interval(mean, 2.0, 0.95, 3)
+        assert told(Row("link", metric, unit, found, found, found), found) == said
+    alone = Interval(3.0, math.inf, 0.95, 1)
+    assert told(Row("link", "mean_queue", "packets", alone, alone, alone), alone) == "3 packets"
 
 
 def test_every_arm_of_the_experiment_on_the_page_is_a_scenario() -> None:

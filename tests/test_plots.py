@@ -197,7 +197,7 @@ def test_figures_count_the_bins_that_metrics_count() -> None:
 
 def test_other_endings_are_refused(result: tb.Result, tmp_path: Path) -> None:
     with pytest.raises(tb.StorageError, match=r"\.svg, \.png, \.pdf"):
-        save(result.plot.queue(), tmp_path / "figure.bmp")
+        save(result.plot.queue(), str(tmp_path / "figure.bmp"))
 
 
 def test_nothing_recorded_is_said(dumbbell: tb.Scenario) -> None:

@@ -9,13 +9,19 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import tailback as tb
+from tailback.analysis.lrd import read_trace
+from tailback.capture import write_pcapng
+from tailback.cli import app
 from tailback.results import files, formulas
 
 SCENARIO = """
@@ -83,6 +89,18 @@ def test_a_dumbbell_has_a_rate_or_a_trace() -> None:
         tb.dumbbell(trace={"file": str(file)}, rate="9 Mbit/s", delay="20 ms", flows=flows)
     with pytest.raises(tb.ScenarioError, match="rate is missing; expected a rate, or a `trace` in its place"):
         tb.dumbbell(delay="20 ms", flows=flows)
+    strange: dict[str, Any] = {"rat": "9 Mbit/s", "bw": "9 Mbit/s", "delay": "20"}
+    with pytest.raises(tb.ScenarioError) as refused:
+        tb.dumbbell(**strange)
+    assert [problem.field for problem in refused.value.problems] == ["rate", "bw", "topology.delay", "topology.rat"]
+
+
+def test_files_are_named_by_texts_and_by_paths(tmp_path: Path) -> None:
+    (camera := tmp_path / "camera.csv").write_text("seconds,bytes\n0,2000\n", encoding="utf-8")
+    by_text, by_path = ({"name": "replay", "file": file} for file in (str(camera), camera))
+    assert tb.flows(1, "sack", by_path) == tb.flows(1, "sack", by_text)  # As traces of links are.
+    base = tb.dumbbell(rate="1 Mbit/s", duration="1 s")
+    assert base.with_flows(tb.flows(1, "sack", by_path)).run().flows["sent_packets"].item() == 3
 
 
 @pytest.mark.parametrize(("written", "meant"), [("10 Mbps", "10 Mbit/s"), ("10Mb/s", "10 Mbit/s")])
@@ -179,3 +197,37 @@ def test_whoever_stops_the_start_gets_a_word(here: Path) -> None:
 def test_errors_of_a_full_disk_say_so() -> None:
     for error in (OSError(errno.ENOSPC, "x"), RuntimeError(os.strerror(errno.ENOSPC))):
         assert "no space is left; nothing was changed" in str(files.explained(Path("there"), error))
+
+
+def test_where_the_system_lets_nobody_look_is_told(here: Path) -> None:
+    # A name that is too long fails as a folder does that may not be searched, of which root has none.
+    far = "a" * 300
+    base = tb.dumbbell(rate="1 Mbit/s", duration="1 s", record={"packets": True})
+    flows = base.with_flows(tb.flows(1, "cubic", start={"from": "0 s", "to": "100 ms"}))
+    result, runs = flows.run(), flows.sweep(seeds=2, jobs=1, cache=False)
+    writers: list[Callable[[str], object]] = [
+        result.save,
+        runs.save,
+        lambda path: result.to_csv(path, "flows"),
+        result.scenario.to_toml,
+        lambda path: write_pcapng(result, path),
+        lambda path: flows.sweep(seeds=2, jobs=1, cache=path),
+    ]
+    for write in writers:
+        with pytest.raises(tb.StorageError, match=r"a[^:]*: cannot be written, File name too long"):
+            write(far)
+        with pytest.raises(tb.TailbackError, match=r"not allowed; expected|cannot be written, embedded null byte"):
+            write("a\0b")
+    readers: list[Callable[[str], object]] = [tb.load, tb.Scenario.from_toml, read_trace]
+    for read in readers:
+        with pytest.raises(tb.StorageError, match="a: cannot be read, File name too long"):
+            read(far)
+    for words in (
+        ["run", far],
+        ["run", "small.toml", "--out", far],
+        ["run", "small.toml", "--custom", far],
+        ["lrd", far],
+    ):
+        with pytest.raises(tb.StorageError, match="File name too long"):
+            CliRunner().invoke(app, words, catch_exceptions=False)
+    assert sorted(path.name for path in here.iterdir()) == ["small.toml"]

@@ -330,6 +330,7 @@ def test_tuning_tells_link_queue_and_expectations() -> None:
     done = CliRunner().invoke(
         app, ["tune", "tdqm", str(EXAMPLE), "--seeds", "1", "--json", "--set", "duration=10 s", "--set", "warm_up=5 s"]
     )
+    assert done.stdout.count("\n") == 1  # An object per line, as every command's --json.
     told = json.loads(done.stdout)
     missed = abs(told["measured"]["utilization"] - told["target"]) > tuning_runs.TOLERANCE
     assert done.exit_code == int(missed), done.output
@@ -338,6 +339,17 @@ def test_tuning_tells_link_queue_and_expectations() -> None:
     assert told["predicted"]["utilization"] == pytest.approx(0.95, abs=0.05)
     assert told["corrections"][-1]["predicted"] == told["predicted"]["utilization"]
     assert 0.8 < told["measured"]["utilization"] < 1.0
+
+
+def test_the_page_shows_what_the_command_prints(
+    example: tuple[tb.Scenario, tb.Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # What runs of other seeds measure takes longer; here they correct nothing.
+    found = tune_tdqm(*example, utilization=0.95)
+    commands._recommendation(found)
+    commands._expectations(found)
+    page = (EXAMPLE.parent.parent / "docs" / "tdqm.md").read_text(encoding="utf-8")
+    assert f"```text\n{capsys.readouterr().out}measured: " in page
 
 
 def test_theory_alone_on_request() -> None:
@@ -430,7 +442,7 @@ def test_tuning_refuses_what_makes_no_sense() -> None:
         tune_tdqm(scenario, result, utilization="95 %")  # type: ignore[arg-type]  # No number: that is what is refused.
     with pytest.raises(ArgumentError, match="delay"):
         tune_tdqm(scenario, result, delay=0.0)
-    with pytest.raises(NotFoundError, match="r0->r1"):
+    with pytest.raises(NotFoundError, match=r"no such link; expected one of .*r0->r1"):
         tune_tdqm(scenario, result, link="r0->r")
     strict = tune_tdqm(scenario, result, delay=0.5e-3)
     assert strict.target < 0.95

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tailback.calls import checked_call
 from tailback.errors import StorageError
+from tailback.paths import isfile, why_not
 from tailback.results.files import path_of
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ def load(folder: str | Path, *, trust: bool = False) -> Result | Runs:
     from tailback.sweeps.store import load as load_sweep
 
     place = path_of("folder", folder)
-    if (place / SWEEP).is_file():
+    if isfile(place / SWEEP):
         return load_sweep(place, trust=trust)
-    if (place / RESULT).is_file():
+    if isfile(place / RESULT):
         return load_result(place, trust=trust)
-    if place.is_file() and place.suffix == ".toml":
+    if isfile(place) and place.suffix == ".toml":
         raise StorageError(
             f"{place}: results and sweeps are folders; `tailback run` and tb.Scenario.from_toml read a scenario"
         )
-    raise StorageError(f"{place}: holds neither a result nor a sweep; `tailback run` and `tailback sweep` write them")
+    nothing = "holds neither a result nor a sweep; `tailback run` and `tailback sweep` write them"
+    # In a folder that may not be searched, files are there or not.
+    raise StorageError(f"{place}: {why_not(place / RESULT, nothing)}")

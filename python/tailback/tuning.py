@@ -12,7 +12,7 @@ import polars as pl
 
 from tailback import units
 from tailback.analysis import tdqm, tdqm_chance
-from tailback.errors import ArgumentError, NotFoundError, nearest, refused
+from tailback.errors import ArgumentError, refused, unknown
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -172,9 +172,7 @@ def _link(result: Result, name: str | None) -> dict[str, Any]:
     chosen = name or result.bottleneck
     found = result.links.filter(pl.col("link") == chosen)
     if found.is_empty():
-        known = result.links["link"].to_list()
-        close = nearest(chosen, known)
-        raise NotFoundError(f"link {chosen!r} is not there{f'; did you mean {close}?' if close else ''}")
+        raise unknown("link", chosen, result.links["link"].to_list())
     return found.row(0, named=True)
 
 

@@ -116,11 +116,11 @@ def test_the_file_is_made_of_whole_blocks(logged: tb.Result, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_captured_is_said(logged: tb.Result, result: tb.Result, tmp_path: Path) -> None:
-    with pytest.raises(tb.StorageError, match=r"record\.packets"):
+    with pytest.raises(tb.NotFoundError, match=r"record\.packets"):
         write_pcapng(result, tmp_path / "no.pcapng")
-    with pytest.raises(tb.StorageError, match="did you mean senders"):
+    with pytest.raises(tb.NotFoundError, match="did you mean senders"):
         write_pcapng(logged, tmp_path / "no.pcapng", at="sender")
-    with pytest.raises(tb.StorageError, match="sack-0"):
+    with pytest.raises(tb.NotFoundError, match="sack-0"):
         write_pcapng(logged, tmp_path / "no.pcapng", flow="sack")
     assert not list(tmp_path.iterdir())
 

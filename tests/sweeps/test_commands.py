@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import tailback as tb
 from tailback import cli
+from tailback.commands.sweep import axes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,6 +90,7 @@ def test_mistakes_are_one_message() -> None:
         ("--over buffer='9 packets' --over topology.buffer='12 packets'", "topology.buffer: once more is not allowed"),
         ("--set topology.buffer='9 packets' --over buffer='12 packets'", "--set or --over, not both"),
         ("--over buffer='9 packets, 9 packets'", "would count twice"),
+        ("--over buffer='9 packets, '", "'buffer=9 packets, ' is not allowed; expected FIELD=VALUE, VALUE"),
     ],
 )
 def test_what_would_be_dropped_or_counted_twice_is_refused(options: str, said: str) -> None:
@@ -295,6 +297,7 @@ def test_shares_are_drawn_along_what_varies_most(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_figure")
+@pytest.mark.filterwarnings("error")  # The command says it in its own place, not as Python does, with a line of ours.
 def test_means_without_intervals_say_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "web.toml").write_text(WEB)
     one = tailback("tailback compare cubic reno --over web.toml --seeds 1")
@@ -312,3 +315,13 @@ def test_means_without_intervals_say_why(folder: Path, monkeypatch: pytest.Monke
     assert "Where no ± stands, all seeds gave the same run" in some
     both = tailback("tailback sweep still.toml --over loss=0.01,0.02 --seeds 2 --out both")
     assert "seeds gave the same" not in both
+
+
+def test_values_of_an_axis_are_names_and_tables_side_by_side() -> None:
+    for table in ("{ name = 'red', min = '5 packets' }", '{"name": "red", "min": "5 packets"}'):
+        found = axes([f"queue=drop-tail, {table}, codel", "buffer=9 packets,1 BDP", "loss=0,0.01"])
+        assert found["queue"] == ["drop-tail", {"name": "red", "min": "5 packets"}, "codel"]
+        assert found["buffer"] == ["9 packets", "1 BDP"]
+        assert found["loss"] == [0, 0.01]
+    assert axes(["queue={ name = 'a, }', at = [1, 2] }, b"]) == {"queue": [{"name": "a, }", "at": [1, 2]}, "b"]}
+    assert axes(["scheme=['reno', 'cubic']"]) == axes(["scheme=reno,cubic"]) == {"scheme": ["reno", "cubic"]}

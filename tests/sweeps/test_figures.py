@@ -100,6 +100,8 @@ def test_figures_say_what_they_cannot_draw(runs: tb.Runs) -> None:
         runs.plot.over("godput")
     with pytest.raises(ValueError, match=r"x and y: .buffer, buffer. is not allowed"):
         runs.plot.heatmap(x="buffer", y="buffer")
+    with pytest.raises(ValueError, match=r"x, y and by: .* is not allowed; expected three different axes of the sweep"):
+        runs.plot.heatmap(x="buffer", by="buffer")
     with pytest.raises(KeyError, match=r"rtt95: no such delay; expected .*did you mean rtt_p95"):
         runs.plot.throughput_delay(delay="rtt95")
     with pytest.raises(ValueError, match="ellipse: -1 is not allowed"):

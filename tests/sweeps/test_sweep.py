@@ -45,8 +45,12 @@ def test_a_scheme_may_take_the_place_of_one_alone(base: tb.Scenario) -> None:
     there = grid(first.scenario, {"scheme": ["sack"]})[0].scenario
     assert there is not None
     assert [flow["scheme"] for flow in there.to_dict()["flows"]] == ["sack", "sack"]
-    with pytest.raises(tb.ScenarioError, match=r"in_place_of: 'nada' is not allowed; .*: reno, cubic"):
+    with pytest.raises(tb.ScenarioError, match=r"^sweep: .*\n.*in_place_of: 'nada' is not allowed; .*: reno, cubic"):
         tb.compare(["sack"], base, in_place_of="nada")
+    with pytest.raises(
+        tb.ScenarioError, match="in_place_of: 'reno' is not allowed; expected it beside values of scheme"
+    ):
+        base.sweep(buffer=["10 packets"], in_place_of="reno")
 
 
 def test_a_grid_has_every_combination_in_order(base: tb.Scenario) -> None:
@@ -419,7 +423,9 @@ def test_swept_quantities_have_numbers_beside_their_text(base: tb.Scenario, tmp_
         assert units["delay_value"] == "s"
         assert not {"delay", "buffer"} & set(units)
     runs.to_csv(tmp_path / "runs.csv", units=True)
-    assert (tmp_path / "runs.csv").read_text().startswith("delay,buffer,delay_value [s],")
+    head, *_ = (tmp_path / "runs.csv").read_text().splitlines()
+    assert head.startswith("delay,buffer,delay_value [s],")
+    assert {"wall [s]", "goodput [bit/s]", "events"} <= set(head.split(","))
     assert runs.to_arrow().field("delay_value").metadata[b"unit"] == b"s"
     # What figures and tables are made of is what it was.
     assert "delay_value" not in runs.table.columns

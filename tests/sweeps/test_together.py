@@ -54,6 +54,34 @@ def test_named_sweeps_are_told_apart_by_an_axis(mixed: tb.Scenario, small: tb.Ru
     assert both.variants[-1].scenario == far.variants[-1].scenario
 
 
+def test_the_axis_may_be_a_field_of_which_tables_have_a_column(
+    mixed: tb.Scenario, small: tb.Runs, tmp_path: Path
+) -> None:
+    slow = mixed.replace(rate="2 Mbit/s").sweep(buffer=["10 packets", "20 packets"], seeds=3, jobs=1, cache=False)
+    both = tb.concat({"4 Mbit/s": small, "2 Mbit/s": slow}, axis="rate")
+    assert both.links.select("rate", "link_rate").unique(maintain_order=True).rows() == [
+        ("4 Mbit/s", 4_000_000),
+        ("2 Mbit/s", 2_000_000),
+    ]
+    assert both.units["link_rate"] == both.units["rate_value"] == "bit/s"
+    schemes = tb.concat({"one": small, "other": slow}, axis="scheme")  # Which flows have a column of, too.
+    assert schemes.flows.select("scheme", "flow_scheme").unique(maintain_order=True).rows() == [
+        ("one", "cubic"),
+        ("other", "cubic"),
+    ]
+    loaded = tb.load(schemes.save(tmp_path / "schemes"))
+    assert isinstance(loaded, tb.Runs)
+    assert loaded.compare("scheme", "one", "goodput", by="group")["runs"].to_list() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "axis", ["seed", "goodput", "metric", "low", "group", "flow", "link", "hash", "buffer_value", ""]
+)
+def test_an_axis_is_not_called_like_what_tables_are_read_by(small: tb.Runs, axis: str) -> None:
+    with pytest.raises(tb.ArgumentError, match=f"axis: '{axis}' is not allowed; expected a name"):
+        tb.concat({"before": small, "after": small}, axis=axis)
+
+
 def test_what_cannot_be_one_sweep_is_told(mixed: tb.Scenario, small: tb.Runs) -> None:
     other = mixed.sweep(scheme=["reno"], seeds=3, jobs=1, cache=False)
     with pytest.raises(tb.ArgumentError, match="is over scheme; expected buffer, the fields of the first"):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 OPPORTUNITY = 1500
 """Bytes per opportunity, as Mahimahi's manual says (its code uses 1504)."""
+_MOST = 10**8
+"""So many opportunities at most: 12 Gbit/s for 100 s, in a file of half a gigabyte."""
 
 
 @checked_call
@@ -80,6 +82,9 @@ def delivery_trace(volumes: ArrayLike, width: float, opportunity: int = OPPORTUN
     count = int(total[-1] / opportunity + 1e-9)
     if count < 1:
         raise ArgumentError(f"volumes: {total[-1]:g} bytes make no opportunity of {opportunity} bytes")
+    if count > _MOST:
+        allowed = f"at most {_MOST:,} opportunities of {opportunity} bytes, a line of the trace each"
+        raise ArgumentError(f"volumes: {total[-1]:g} bytes are not allowed; expected {allowed}")
     edges = np.arange(total.size) * width * 1e3
     wanted = np.minimum(opportunity * np.arange(1, count + 1), total[-1])
     times: NDArray[np.int64] = np.ceil(np.interp(wanted, total, edges) - 1e-9).astype(np.int64)

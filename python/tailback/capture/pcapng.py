@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tailback import _core
 from tailback.calls import checked_call
-from tailback.errors import StorageError, one_of
+from tailback.errors import NotFoundError, unknown
 from tailback.results.files import path_of, write_file
 from tailback.units import number
 
@@ -49,7 +49,8 @@ def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow:
         flow: only this flow's packets.
 
     Raises:
-        StorageError: where packets were not recorded, the point or flow is unknown, or writing fails.
+        NotFoundError: where packets were not recorded, or the point or flow is unknown.
+        StorageError: where writing fails.
     """
     packets = seen_at(result, at, flow)
     blocks = _packet_blocks(result, packets)
@@ -63,13 +64,13 @@ def seen_at(result: Result, at: str, flow: str | None = None) -> pl.DataFrame:
     """The rows of the packet log that a capture at this point shows, in order of time; of one flow, where that is named.
 
     Raises:
-        StorageError: where packets were not recorded, or the point or flow is unknown.
+        NotFoundError: where packets were not recorded, or the point or flow is unknown.
     """
     if result.packets.is_empty():
-        raise StorageError("packets were not recorded; run a scenario with record.packets = true")
+        raise NotFoundError("packets were not recorded; run a scenario with record.packets = true")
     known = result.flows["flow"].to_list()
     if flow is not None and flow not in known:
-        raise StorageError(f"{flow}: no such flow; expected {one_of(flow, known)}")
+        raise unknown("flow", flow, known)
     of_flow = pl.lit(True) if flow is None else pl.col("flow") == flow
     packets = result.packets
     forward = pl.col("kind").cast(pl.String).is_in(_FORWARD)
@@ -79,10 +80,10 @@ def seen_at(result: Result, at: str, flow: str | None = None) -> pl.DataFrame:
         return packets.filter(((event == "sent") & leaving) | ((event == "delivered") & ~leaving)).filter(of_flow)
     links = result.links["link"].to_list()
     if at not in links:
-        raise StorageError(f"{at}: no such point; expected {one_of(at, [*_POINTS, *links])}")
+        raise unknown("point", at, [*_POINTS, *links])
     found = packets.filter((pl.col("event").cast(pl.String) == "offered") & (pl.col("link").cast(pl.String) == at))
     if found.is_empty():
-        raise StorageError(f"{at}: no packet was recorded there; see record.links")
+        raise NotFoundError(f"{at}: no packet was recorded there; see record.links")
     return found.filter(of_flow)
 
 

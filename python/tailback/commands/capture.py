@@ -12,6 +12,7 @@ from tailback.commands.changes import changed, read_changed
 from tailback.commands.console import stoppable
 from tailback.commands.custom import part_errors
 from tailback.errors import ArgumentError, StorageError, refused
+from tailback.paths import isdir
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -38,7 +39,7 @@ def capture_run(
     for file in files:
         if file.suffix not in KINDS:
             raise refused("OUT", str(file), f"a file that ends in {', '.join(KINDS)}")
-    result = _saved(source, seed, changes, trust=trust) if source.is_dir() else _ran(source, seed, changes)
+    result = _saved(source, seed, changes, trust=trust) if isdir(source) else _ran(source, seed, changes)
     for file in files:
         _expect(result, file, at, flow)
     for file in files:

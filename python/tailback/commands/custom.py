@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback.errors import PartError, StorageError, TailbackError
+from tailback.paths import isfile, why_not
 
 
 def use_files(files: Sequence[Path]) -> None:
@@ -40,8 +41,8 @@ def _parts_of(file: Path) -> list[Any]:
     from tailback.custom import Controller, QueueDiscipline
     from tailback.custom.registry import explained
 
-    if not file.is_file():
-        found = "is a folder" if file.is_dir() else "there is no such file"
+    if not isfile(file):
+        found = why_not(file) or "is a folder"
         raise StorageError(f"{file}: {found}; expected a Python file with your classes")
     if file.suffix != ".py":
         raise StorageError(f"{file}: is no Python file; expected one whose name ends in .py")

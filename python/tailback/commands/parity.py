@@ -17,6 +17,7 @@ from tailback.commands.run import shown
 from tailback.lab import timing
 from tailback.lab.hosts import ENDS, IDEAL, MEASURED, HostTimes, nearest, rate_of
 from tailback.lab.parity import Parity, Row, compare
+from tailback.paths import isfile
 from tailback.progress import Bar
 from tailback.results.files import expect_room, new_folder
 from tailback.results.places import Place, place, written
@@ -134,7 +135,7 @@ def save(parity: Parity, folder: Path, *, is_ideal: bool) -> None:
 
 
 def _is_parity(folder: Path) -> bool:
-    return (folder / ABOUT).is_file()
+    return isfile(folder / ABOUT)
 
 
 def _show(parity: Parity, where: Place) -> None:
@@ -177,7 +178,7 @@ def told(row: Row, interval: Interval) -> str:
     if not row.unit and row.metric != "share":
         return f"{100 * mean:.3g}{_half(100 * width)} %"
     if row.unit in {"", "packets"}:
-        return f"{mean:.3g}{_half(width)}"
+        return f"{mean:.3g}{_half(width)} {row.unit}".rstrip()
     return shown(mean, row.unit) + ("" if math.isinf(width) else f" ± {shown(width, row.unit)}")
 
 

@@ -112,24 +112,24 @@ def _left(cache: bool) -> str:
 
 
 def axes(texts: Sequence[str]) -> dict[str, Any]:
-    """The axes of a command line: ``buffer=25 packets, 1 BDP`` or, where values hold commas, ``field=["a", "b"]``.
+    """The axes of a command line: ``buffer=25 packets, 1 BDP``, ``queue={ name = 'red' }, codel`` or ``field=["a", "b"]``.
 
     Raises:
         ScenarioError: for text without a field, and for a field that is named twice.
     """
-    from tailback.scenario.texts import from_text
+    from tailback.scenario.texts import from_text, split
 
     found: dict[str, Any] = {}
     for text in texts:
         field, sign, written = text.partition("=")
-        if not sign or not written.strip():
+        if not sign or not all(part.strip() for part in split(written)):
             allowed = "FIELD=VALUE, VALUE, …, as in buffer='25 packets, 1 BDP'"
             raise ScenarioError([Problem("the axis", repr(text), allowed)], "--over")
         if field.strip() in found:
             raise _twice(field, "--over")
         value = from_text(written.strip())
-        if isinstance(value, str) and "{" not in value:
-            value = [from_text(part.strip()) for part in value.split(",")]
+        if isinstance(value, str):
+            value = [from_text(part.strip()) for part in split(value)]
         if field.strip().split(".")[-1] == "scheme":
             value = [scheme_of(entry) if isinstance(entry, str) else entry for entry in value]
         found[field.strip()] = value if isinstance(value, list) else [value]
@@ -219,7 +219,7 @@ def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = (
         if name not in {*told, *of_groups}:
             out.print(f"[dim]{escape(_nothing_of(name))}[/dim]", soft_wrap=True)
     if differences and told:
-        found = runs.compare(differences, None, *told).with_columns(mean="difference")
+        found = runs.differences(differences, None, *told).with_columns(mean="difference")
         base = escape(str(runs.table[differences][0]))
         if found["difference"].is_not_null().any():
             out.print(f"[dim]Differences from {base}, seed by seed[/dim]")

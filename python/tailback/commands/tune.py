@@ -61,7 +61,7 @@ def tune_file(
             tried, seen = _shown_by_runs(found, seeds, rounds, pool)
         found = tried[-1].tuned if tried else found
     if as_json:
-        typer.echo(json.dumps(_told(found, tried, seen), indent=2))
+        typer.echo(json.dumps(_told(found, tried, seen), ensure_ascii=False))
         return _status(found, seen, limit)
     _recommendation(found)
     _expectations(found)

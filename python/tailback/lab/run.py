@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tailback import _core
+from tailback.calls import checked_call
 from tailback.custom import shipping
 from tailback.errors import PartError, ScenarioError, TailbackError, refused
 from tailback.lab.folder import shared, tell
@@ -59,13 +60,17 @@ class Setup:
         return replace(self, scenario=json.dumps({**json.loads(self.scenario), "seed": seed}))
 
 
-def load(file: Path) -> Setup:
+@checked_call
+def load(file: str | Path) -> Setup:
     """The scenario of a file, in which flows may have schemes such as ``kernel-cubic``.
 
     Raises:
         ScenarioError: everything that is wrong with it, or cannot be had with real packets.
         StorageError: where there is no such file.
     """
+    from tailback.results.files import path_of
+
+    file = path_of("file", file)
     available()
     expect_file(file)
     setup = Setup(*_core.load_lab(str(file)))
@@ -127,6 +132,7 @@ def available() -> list[str]:
     return command
 
 
+@checked_call
 def run(
     what: Setup | Scenario,
     *,
@@ -151,6 +157,8 @@ def run(
         PartError: where a custom part fails.
         LabError: where the system does not let us.
     """
+    if not isinstance(what, Setup) and not hasattr(what, "as_made"):  # The class of scenarios is slow to import.
+        raise refused("what", what, "a Scenario, or what load gives: run(load('beside.toml'))")
     with nullcontext() if isinstance(what, Setup) else what.as_made():
         setup = what if isinstance(what, Setup) else Setup(what.to_json())
         setup = setup if seed is None else setup.with_seed(seed)

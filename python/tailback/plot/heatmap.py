@@ -75,7 +75,8 @@ def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: 
     up = y or next((name for name in free if name != along), None)
     if along is None or up is None or len({along, up, by} - {None}) < 2 + (by is not None):
         given = ", ".join(str(name) for name in (along, up, by) if name is not None)
-        raise refused("x and y", given or "none", f"two axes of the sweep; it has {', '.join(names) or 'none'}")
+        which, many = ("x and y", "two") if by is None else ("x, y and by", "three different")
+        raise refused(which, given or "none", f"{many} axes of the sweep; it has {', '.join(names) or 'none'}")
     left = [name for name in several if name not in (along, up, by)]
     if by is None and panels:
         fitting = [name for name in left if runs.table[name].n_unique() <= PANELS]

@@ -21,7 +21,7 @@ from matplotlib.ticker import LogLocator
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError, StorageError, refused
 from tailback.plot.held import ticks_held
-from tailback.results.files import write_file
+from tailback.results.files import path_of, write_file
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -239,7 +239,7 @@ def outer(axes: Sequence[Axes]) -> None:
 
 
 @checked_call
-def save(made: Figure, target: Path, salt: str = "tailback") -> None:
+def save(made: Figure, target: str | Path, salt: str = "tailback") -> None:
     """Writes a figure; the ending of the file says how: .svg, .png or .pdf.
 
     Equal figures give equal files. ``salt`` keeps the names inside SVG files apart when several share one page.
@@ -248,6 +248,7 @@ def save(made: Figure, target: Path, salt: str = "tailback") -> None:
         ValueError: for another ending.
         StorageError: where writing fails; nothing half-written is left.
     """
+    target = path_of("target", target)
     kind = target.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise StorageError(f"{target}: figures are written as {', '.join('.' + name for name in FORMATS)}")

@@ -191,7 +191,7 @@ def _tables(runs: Runs, data: Sequence[str]) -> list[dict[str, Any]]:
         found.append(_interval_table("groups", "Groups of flows", about_group, by_group, scales, keys=keys))
     if "scheme" in runs.axes and runs.table["scheme"].n_unique() > 1:
         try:
-            differences = runs.compare("scheme").with_columns(mean="difference")
+            differences = runs.differences("scheme").with_columns(mean="difference")
         except ArgumentError:  # Schemes that change together with other fields have no pairs.
             pass
         else:

@@ -200,12 +200,15 @@ def windows(result: Result, flow: str, since: float, until: float, window: float
 
     Raises:
         KeyError: for a flow without a time series.
-        ValueError: for a window that is no multiple of a bin.
+        ValueError: for a window that is no multiple of a bin, and where none lies between the two times.
     """
     series = result.series(flow=flow)
     ends, half = series["time"].to_numpy(), 0.5 * result.bin
     rates = series["goodput"].to_numpy()[(ends > since + half) & (ends < until + half)]
     per = bins_of_window(result, window)
+    if rates.size < per:
+        run = f"and within the run, which ends at {result.duration:g} s"
+        raise refused("until", until, f"seconds, at least a window of {window:g} s after {since:g}, {run}")
     means: NDArray[np.float64] = rates[: rates.size // per * per].reshape(-1, per).mean(axis=1)
     return means
 

@@ -11,11 +11,12 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tailback.errors import StorageError, refused
+from tailback.paths import exists, isdir, isfile
 from tailback.results import checksums
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of linux/fs.h.
@@ -39,7 +40,7 @@ def explained(target: Path, error: BaseException) -> StorageError:
 
 def _in_the_way(target: Path) -> Path | None:
     """The part of a folder's path that is something else, if one is."""
-    return next((part for part in (target, *target.parents) if part.exists() and not part.is_dir()), None)
+    return next((part for part in (target, *target.parents) if exists(part) and not isdir(part)), None)
 
 
 def path_of(argument: str, given: Any) -> Path:
@@ -48,7 +49,7 @@ def path_of(argument: str, given: Any) -> Path:
     Raises:
         ArgumentError: where it is none.
     """
-    if not isinstance(given, str | os.PathLike):
+    if not isinstance(given, str | os.PathLike) or "\0" in str(given):
         raise refused(argument, given, "a path: a text, or a pathlib.Path")
     return Path(given)
 
@@ -72,13 +73,13 @@ def write_file(target: Path, write: Callable[[Path], object]) -> None:
         StorageError: where that fails; an older file of that name is then still there, whole. Where there is no file but a
             device, a pipe or a folder, which a file would take the place of.
     """
-    if target.exists() and not target.is_file():
-        found = "a folder" if target.is_dir() else "no regular file"
+    if exists(target) and not isfile(target):
+        found = "a folder" if isdir(target) else "no regular file"
         allowed = "the path of a file, or one where nothing is yet"
         raise StorageError(f"{target}: cannot be written, is {found}; expected {allowed}; nothing was changed there")
     try:
         beside = _unused(target, lambda path: os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # A name that no system has is a wrong value.
         raise explained(target, error) from error
     try:
         write(beside)
@@ -99,8 +100,10 @@ def expect_room(target: Path, *, mine: Callable[[Path], bool]) -> None:
     """
     _refuse_foreign(target, mine)
     try:
-        around = next(part for part in target.absolute().parents if part.exists())
+        around = next(part for part in target.absolute().parents if exists(part))
         os.rmdir(tempfile.mkdtemp(prefix=f".{target.name[:64]}.", dir=around))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(target)  # Which fails for a name that is too long.
     except OSError as error:
         raise explained(target, error) from error
 
@@ -110,9 +113,13 @@ def _refuse_foreign(target: Path, mine: Callable[[Path], bool]) -> None:
         str(target).encode()
     except UnicodeEncodeError:  # A name that the system has and no table's library takes.
         raise StorageError(f"{str(target)!r}: cannot be written; expected a name in UTF-8") from None
-    if target.exists() and not target.is_dir():
+    try:
+        is_foreign = isdir(target) and not mine(target) and any(target.iterdir())
+    except OSError as error:  # Whose it is cannot be seen.
+        raise explained(target, error) from error
+    if exists(target) and not isdir(target):
         raise explained(target, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
-    if target.exists() and not (mine(target) or not any(target.iterdir())):
+    if is_foreign:
         # It may well be ours: a result where a report is to be written.
         raise StorageError(
             f"{target}: exists and holds something else; expected a new or empty folder, or an older one of the same kind"
@@ -132,7 +139,7 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = _unused(target, os.mkdir)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise explained(target, error) from error
     try:
         yield beside
@@ -150,7 +157,7 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
 
 
 def _swap(beside: Path, target: Path) -> None:
-    if not target.exists():
+    if not exists(target):
         beside.rename(target)
         return
     if exchange(beside, target):  # In one step, so that at no time there is nothing.

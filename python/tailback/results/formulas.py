@@ -119,6 +119,7 @@ METRICS: Final[tuple[Formula | Metric, ...]] = (
     Metric("mean_rtt", "s", "mean round trip time"),
     Metric("min_rtt", "s", "min rtt"),
     Metric("completion_time", "s", "mean completion time"),
+    Metric("wall", "s", "real time that the run took"),
     *_percentiles("queueing_delay", "queueing delay"),
     *_percentiles("completion_time", "completion time"),
     *_percentiles(f"{OF_THE_GROUP}completion_time", "the group's completion time"),

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tailback.paths import exists, isdir
 from tailback.results.files import make_folder
 
 
@@ -71,7 +72,10 @@ def as_written(data: object) -> Any:
 
 
 def _free(folder: Path) -> bool:
-    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    try:
+        return not exists(folder) or (isdir(folder) and not any(folder.iterdir()))
+    except OSError:  # Whatever it holds, nothing can be written there.
+        return False
 
 
 @contextmanager

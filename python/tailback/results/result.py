@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from tailback.calls import checked_methods
-from tailback.errors import NotFoundError, nearest
+from tailback.errors import NotFoundError, nearest, refused
 from tailback.results import bins
 from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
@@ -166,9 +166,13 @@ class Result(Tabular):
 
         Raises:
             KeyError: where it was not recorded, with what was.
+            ArgumentError: where two are named.
         """
-        given = [(kind, name) for kind, name in (("flow", flow), ("aggregate", aggregate)) if name is not None]
-        kind, name = given[0] if given else ("link", link or self.shown_link)
+        kinds = {"flow": flow, "link": link, "aggregate": aggregate}
+        given = [(kind, name) for kind, name in kinds.items() if name is not None]
+        if len(given) > 1:
+            raise refused("series", dict(given), "one of flow, link and aggregate")
+        kind, name = given[0] if given else ("link", self.shown_link)
         table: pl.DataFrame = getattr(self, f"{kind}_series")
         found = table.filter(pl.col(kind) == name) if table.columns else table
         if found.is_empty():

@@ -9,6 +9,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.errors import StorageError
+from tailback.paths import isfile
 from tailback.results import checksums, files, tables
 from tailback.results.files import new_folder, read_about
 from tailback.results.places import as_written, written
@@ -64,7 +65,7 @@ def expect_room(folder: Path) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    return (folder / ABOUT).is_file()
+    return isfile(folder / ABOUT)
 
 
 def same(result: Result) -> Callable[[Path], bool]:

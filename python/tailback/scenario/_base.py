@@ -4,6 +4,7 @@ are is generated; what their values may be is checked by the core."""
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
@@ -184,4 +185,4 @@ def plain(value: Any, where: tuple[str, ...] = ()) -> Any:
         return {key: plain(entry, (*where, str(key))) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain(entry, (*where, str(place))) for place, entry in enumerate(value)]
-    return value
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

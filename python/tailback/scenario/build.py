@@ -62,6 +62,11 @@ def dumbbell(
     if traced == (rate is not None):
         allowed = "a rate or a `trace`, not both" if traced else "a rate, or a `trace` in its place"
         others = [_by_other_name(name) for name in fields if name in _OTHER_NAMES]
+        told = {"delay": delay, "buffer": buffer, "queue": queue, **fields}
+        try:
+            _scenario("dumbbell", duration, {key: value for key, value in told.items() if key not in _OTHER_NAMES})
+        except ScenarioError as error:
+            others += error.problems
         raise ScenarioError([Problem("rate", repr(rate) if traced else "", allowed), *others], "dumbbell")
     link = {"delay": delay, "buffer": buffer, "queue": queue, **({} if traced else {"rate": rate})}
     return _scenario("dumbbell", duration, {**link, **fields})
@@ -153,6 +158,9 @@ def flows(
     named = getattr(scheme, "name", scheme)
     if isinstance(scheme, Mapping):
         named = scheme.get("part") or scheme.get("name")
+    source = (
+        plain(source) if isinstance(source, Mapping) else source
+    )  # Paths of files are texts, as in traces of links.
     data = {"name": str(named), "count": count, "scheme": scheme, "source": source, **fields}
     try:
         return _models.Flow.model_validate(data)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tailback import _core
 from tailback.errors import ScenarioError, StorageError
+from tailback.paths import exists, isfile, why_not
 from tailback.results.files import path_of
 
 
@@ -32,9 +33,11 @@ def expect_file(file: Path) -> None:
     Raises:
         StorageError: where there is no such file, or what is there is none: a folder, a pipe, a device.
     """
-    if str(file) == "-" and not file.exists():
+    if str(file) == "-" and not exists(file):
         raise StorageError("-: standard input is not read; expected a scenario in TOML, in a file")
-    if not file.is_file():
-        kinds = {"a folder": file.is_dir(), "a pipe": file.is_fifo(), "no regular file": file.exists()}
-        found = next((f"is {kind}" for kind, so in kinds.items() if so), "there is no such file")
+    if not isfile(file):
+        found = why_not(file)
+        if not found:
+            kinds = {"a folder": file.is_dir(), "a pipe": file.is_fifo()}
+            found = f"is {next((kind for kind, so in kinds.items() if so), 'no regular file')}"
         raise StorageError(f"{file}: {found}; expected a scenario in TOML")

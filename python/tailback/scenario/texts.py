@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import Any
+from typing import Any, Final
+
+_BRACKETS: Final = {"{": "}", "[": "]"}
 
 
 def from_text(text: str) -> Any:
@@ -22,3 +24,22 @@ def from_text(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def split(text: str) -> list[str]:
+    """The texts between commas, except for commas within a table, a list or quotes: ``{ name = "red", min = "5 packets" },
+    codel`` are two."""
+    parts, begin, closing, quote = [], 0, list[str](), ""
+    for at, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif closing and letter in "\"'":
+            quote = letter
+        elif letter in _BRACKETS:
+            closing.append(_BRACKETS[letter])
+        elif closing and letter == closing[-1]:
+            closing.pop()
+        elif letter == "," and not closing:
+            parts.append(text[begin:at])
+            begin = at + 1
+    return [*parts, text[begin:]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +16,7 @@ import pydantic_core
 
 from tailback import _core
 from tailback.errors import StorageError, refused
+from tailback.paths import exists, isdir
 
 FORMAT = 6
 """Raised when records of older versions no longer say what newer ones expect."""
@@ -83,10 +85,11 @@ class Cache:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 _write(beside, sealed)
             os.replace(beside, path)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # A name that no system has is a wrong value.
             from tailback.results.files import explained  # Not on the workers' way.
 
-            Path(beside).unlink(missing_ok=True)
+            with suppress(OSError):
+                Path(beside).unlink(missing_ok=True)
             hint = 'TAILBACK_CACHE names another folder, and --no-cache keeps no runs; in Python cache="folder" and cache=False'
             raise StorageError(f"{explained(Path(path), error)}; {hint}") from error
 
@@ -170,9 +173,9 @@ def folder_of(cache: bool | str | Path) -> Path | None:
     """The folder that a caller means: the default one, one by name, or none."""
     if isinstance(cache, bool):
         return default_folder() / "runs" if cache else None
-    if not isinstance(cache, str | os.PathLike):
+    if not isinstance(cache, str | os.PathLike) or "\0" in str(cache):
         raise refused("cache", cache, "True, False, or a folder")
     folder = Path(cache)
-    if folder.exists() and not folder.is_dir():
+    if exists(folder) and not isdir(folder):
         raise StorageError(f"{folder}: is no folder; expected one to keep finished runs in")
     return folder

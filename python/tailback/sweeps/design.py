@@ -184,7 +184,10 @@ def made(base: Scenario, fields: Mapping[str, Any], in_place_of: str | None = No
     if "flows" in others:
         groups = others.pop("flows")
         base = base.with_flows(*([groups] if isinstance(groups, Flow) else groups))
-    if in_place_of is not None and "scheme" in others:
+    if in_place_of is not None:
+        if "scheme" not in others:
+            allowed = 'it beside values of scheme, as in scheme=["nada", "gcc"]: these are what takes the place'
+            raise ScenarioError([Problem("in_place_of", repr(in_place_of), allowed)], "sweep")
         scheme = others.pop("scheme")
         others |= {f"flows[{place}].scheme": scheme for place in _places(base, in_place_of)}
     return base.replace(**others)
@@ -195,7 +198,9 @@ def _places(base: Scenario, scheme: str) -> list[int]:
     names = [_name(flow["scheme"]) for flow in base.to_dict().get("flows", ())]
     if scheme not in names:
         there = ", ".join(dict.fromkeys(names)) or "none"
-        raise ScenarioError([Problem("in_place_of", repr(scheme), f"a scheme that a flow has: {there}")], base.name)
+        raise ScenarioError(
+            [Problem("in_place_of", repr(scheme), f"a scheme that a flow has: {there}")], base.name or "sweep"
+        )
     return [place for place, name in enumerate(names) if name == scheme]
 
 

@@ -47,6 +47,11 @@ _MEANS: Final = (
 )
 OF_GROUPS: Final = (*_MEANS, "jain", "completion_time", *COMPLETION_PERCENTILES)
 """What groups may have."""
+COLUMNS: Final = (
+    *("metric", "mean", "difference", "std", "runs", "failed", "relative", "baseline", "unit"),
+    *("half_width", "low", "high", "differs"),
+)
+"""What tables of intervals and differences have beside axes."""
 
 
 def intervals(

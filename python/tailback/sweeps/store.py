@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tailback.errors import ScenarioError, StorageError
+from tailback.paths import isfile
 from tailback.results import checksums, tables
 from tailback.results.files import new_folder, read_about
 from tailback.results.places import written
@@ -41,7 +42,7 @@ def save(runs: Runs, folder: Path, *, csv: bool = True, also: Callable[[Path], o
         "units": {name: tables.units_of(getattr(runs, name), runs.units) for name in Runs.TABLES},
         "variants": _variants(runs),
     }
-    with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
+    with new_folder(folder, mine=lambda path: isfile(path / ABOUT)) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         for name in Runs.TABLES:
             table = getattr(runs, name)

@@ -140,9 +140,12 @@ def _with_axes(table: pl.DataFrame, variants: Sequence[Variant], own: str) -> pl
     columns = [
         pl.Series(name, [variant.labels.get(name) for variant in variants], strict=False).gather(where) for name in axes
     ]
-    return pl.DataFrame(
-        columns + table.rename({name: f"{own}_{name}" for name in axes if name in table.columns}).get_columns()
-    )
+    return pl.DataFrame(columns + giving_way(table, axes, own).get_columns())
+
+
+def giving_way(table: pl.DataFrame, axes: Sequence[str], own: str) -> pl.DataFrame:
+    """The table with other names for its own columns that are called like an axis."""
+    return table.rename({name: f"{own}_{name}" for name in axes if name in table.columns})
 
 
 def axes_of(variants: Sequence[Variant]) -> list[str]:

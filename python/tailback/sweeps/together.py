@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from tailback import _core
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError, refused
+from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label
 from tailback.sweeps.runs import Runs
+from tailback.sweeps.tables import OWN, giving_way
 
 if TYPE_CHECKING:
     from tailback.scenario import Scenario
@@ -30,10 +32,11 @@ def concat(sweeps: Sequence[Runs] | Mapping[str, Runs], axis: str = "sweep") -> 
     Args:
         sweeps: over the same fields. A run that two of them made, with the same outcome, counts once. By name, they are
             told apart by one axis more.
-        axis: what that axis is called.
+        axis: what that axis is called. It may be a field of scenarios that is the same within each sweep, such as ``scheme``.
 
     Raises:
-        ArgumentError: where they are over different fields, or two have different outcomes of what should be one run.
+        ArgumentError: where they are over different fields, or two have different outcomes of what should be one run; for the
+            name of a metric, or of another column by which tables are read.
     """
     pairs = sweeps.items() if isinstance(sweeps, Mapping) else enumerate(sweeps if isinstance(sweeps, Iterable) else ())
     named: dict[str | int, Runs] = dict(pairs)
@@ -45,17 +48,34 @@ def concat(sweeps: Sequence[Runs] | Mapping[str, Runs], axis: str = "sweep") -> 
             allowed = f"{', '.join(first.axes) or 'none'}, the fields of the first"
             raise ArgumentError(f"sweeps[{name!r}]: is over {', '.join(runs.axes) or 'none'}; expected {allowed}")
     if isinstance(sweeps, Mapping):
-        if axis in first.axes:
-            raise refused("axis", axis, f"a name other than {', '.join(first.axes)}")
+        _check_axis(axis, first)
         named = {name: _with_axis(runs, axis, name) for name, runs in named.items()}
     return _joined(list(named.values()))
+
+
+def _check_axis(axis: str, runs: Runs) -> None:
+    """Refuses a name that tables have for something else; a column of flows or links gives way to an axis, as in sweeps.
+
+    Raises:
+        ArgumentError: with what else it is.
+    """
+    if not isinstance(axis, str) or not axis:
+        raise refused("axis", axis, "a name")
+    if axis in runs.axes:
+        raise refused("axis", axis, f"a name other than {', '.join(runs.axes)}")
+    values = {f"{name}_value" for name in runs.axes}
+    if axis in {*runs.table.columns, *runs.groups.columns, *statistics.COLUMNS, "flow", "link", *values}:
+        raise refused("axis", axis, "a name that no column of runs, groups or intervals has")
 
 
 def _with_axis(runs: Runs, axis: str, value: object) -> Runs:
     """The runs with one axis more, before the others, on which all stand at the same place."""
     said = label(value)
     variants = [Variant({axis: said, **one.labels}, one.scenario, one.error) for one in runs.variants]
-    tables = {name: getattr(runs, name).select(pl.lit(said).alias(axis), pl.all()) for name in Runs.TABLES}
+    tables: dict[str, Any] = {
+        name: giving_way(getattr(runs, name), [axis], OWN[name]).select(pl.lit(said).alias(axis), pl.all())
+        for name in Runs.TABLES
+    }
     return dataclasses.replace(runs, variants=variants, **tables)
 
 

@@ -15,6 +15,7 @@ from tailback.analysis.arguments import expect_numbers, expect_positive, row
 from tailback.analysis.lrd.estimate import Floats
 from tailback.calls import checked_call
 from tailback.errors import ArgumentError, NotFoundError, StorageError, one_of, refused
+from tailback.paths import isdir, why_not
 
 BIN = 0.01
 """Seconds: the bins that packets are counted in where nothing else is said (Tuan and Park §4.1)."""
@@ -75,12 +76,12 @@ def read_trace(
     if bin is not None and not (math.isfinite(bin) and bin > 0.0):
         raise refused("bin", bin, "a time above zero")
     place = Path(path)
-    if place.is_dir():
+    if isdir(place):
         return _of_run(place, bin, column, link)
     if link is not None:
         raise refused("link", link, "a link only where the trace is the folder of a run")
-    if not place.exists():
-        raise StorageError(f"{place}: there is no such file; expected a trace, or the folder of a run")
+    if found := why_not(place):
+        raise StorageError(f"{place}: {found}; expected a trace, or the folder of a run")
     kind = place.suffix.lower()
     if kind in {".pcap", ".pcapng", ".cap"}:
         from tailback.capture.packets import read_packets
