@@ -381,9 +381,19 @@ def test_streams_may_be_closed(closed: str, tmp_path: Path) -> None:
         "-c",
         "exit 7",
     ]
-    ended = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], check=False, timeout=LONG)
-    assert ended.returncode == 7
+    ended = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *words], check=False, timeout=LONG, stdout=subprocess.PIPE
+    )
+    assert (ended.returncode, ended.stdout) == (7, b"")
     assert tb.load(tmp_path / "out")
+
+
+@pytest.mark.usefixtures("able")
+def test_a_command_has_its_status_although_the_summary_cannot_be_said() -> None:
+    words = [*SHELL, "--rate", "1 Mbit/s", "--no-outside", "--", "sh", "-c", "exit 7"]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(words, check=False, timeout=LONG, stderr=full)
+    assert ended.returncode == 7
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,12 @@ def main() -> None:
 
 def _have_streams() -> None:
     """Puts the null device where standard input or output was closed: the next file to be opened would be taken for it, by this
-    process and by those that it starts."""
+    process and by those that it starts, which inherit the device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+            null = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(null, True)
+            setattr(sys, name, os.fdopen(null, mode))
 
 
 def leave(said: str = "", status: int = STOPPED) -> NoReturn:

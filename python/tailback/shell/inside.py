@@ -72,8 +72,17 @@ def _run(told: dict[str, Any]) -> int:
         from tailback.results.from_core import result_of
 
         _save(result_of(raw, wall, real=report), Path(told["record"]))
-    print(summary(raw, report, told["record"]), file=sys.stderr)
+    _tell(summary(raw, report, told["record"]))
     return int(report["status"])
+
+
+def _tell(summary: str) -> None:
+    """Says it on standard error. Where nobody takes it, the exit status is the command's all the same."""
+    try:
+        print(summary, file=sys.stderr, flush=True)
+    except OSError:
+        # What is left of it would fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _give_up(said: str) -> None:

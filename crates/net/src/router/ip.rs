@@ -3,11 +3,12 @@
 //!
 //! A router checks what RFC 1812 §5.2.2 asks of it: version, lengths and, of IPv4, the header's checksum. Beyond the header
 //! it looks for ports only. What is cut short there has no flow and counts as malformed, too. The checksums of TCP and UDP
-//! are for the hosts to judge.
+//! are for the hosts to judge, and so is what a fragment carries: a later one has no header, although the field before it
+//! names one.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
+use etherparse::{IpNumber, LaxIpPayloadSlice, LaxIpSlice, LenSource, TcpSlice, UdpSlice};
 use tailback_core::{Ecn, Kind};
 
 use super::checksum;
@@ -59,28 +60,29 @@ pub enum Refusal {
 /// # Errors
 /// Why the packet must not be forwarded.
 pub fn read(bytes: &[u8]) -> Result<Header, Refusal> {
-    let ip = IpSlice::from_slice(bytes).map_err(|_| Refusal::Malformed)?;
+    let (ip, stopped) = LaxIpSlice::from_slice(bytes).map_err(|_| Refusal::Malformed)?;
     let (ecn, length) = match &ip {
-        IpSlice::Ipv4(packet) => {
+        LaxIpSlice::Ipv4(packet) => {
             if checksum::of(packet.header().slice()) != 0 {
                 return Err(Refusal::Malformed);
             }
             (bytes[1], usize::from(packet.header().total_len()))
         }
-        IpSlice::Ipv6(packet) => {
-            // Of what a jumbogram's option says nothing is known here, and no link of ours carries one.
-            let payload = usize::from(packet.header().payload_length());
-            if payload == 0 && bytes.len() > IPV6_HEADER {
-                return Err(Refusal::Malformed);
-            }
-            (bytes[1] >> 4, IPV6_HEADER + payload)
+        LaxIpSlice::Ipv6(packet) => {
+            (bytes[1] >> 4, IPV6_HEADER + usize::from(packet.header().payload_length()))
         }
     };
+    let above = ip.payload();
+    // Where the header's length cannot be, the parser takes all that is there; so it does with jumbograms, of whose option nothing
+    // is known here, and which no link of ours carries. Headers behind the first one may be cut short in fragments only.
+    if above.len_source == LenSource::Slice || (stopped.is_some() && !above.fragmented) {
+        return Err(Refusal::Malformed);
+    }
     let (source, destination) = (ip.source_addr(), ip.destination_addr());
     if is_link_local(source) || is_link_local(destination) {
         return Err(Refusal::LinkLocal);
     }
-    let above = transport(&ip)?;
+    let above = transport(above)?;
     let flow = FlowKey { source, destination, protocol: above.protocol, ports: above.ports };
     Ok(Header { flow, ecn: codepoint(ecn), kind: above.kind, pushed: above.pushed, length })
 }
@@ -96,8 +98,7 @@ struct Above {
 }
 
 /// The protocol above IP, its ports, and what the packet is.
-fn transport(ip: &IpSlice<'_>) -> Result<Above, Refusal> {
-    let above = ip.payload();
+fn transport(above: &LaxIpPayloadSlice<'_>) -> Result<Above, Refusal> {
     if above.fragmented {
         let protocol = FlowKey::FRAGMENT;
         return Ok(Above { protocol, ports: (0, 0), kind: Kind::Data, pushed: false });
@@ -168,7 +169,7 @@ pub fn damage(bytes: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use etherparse::PacketBuilder;
+    use etherparse::{PacketBuilder, ip_number};
     use proptest::prelude::*;
 
     use super::*;
@@ -253,6 +254,41 @@ mod tests {
             flows.push(read(&bytes).unwrap().flow);
         }
         assert!(flows.iter().all(|flow| *flow == flows[0] && flow.protocol == FlowKey::FRAGMENT));
+    }
+
+    /// A later fragment has none of the headers that the field before it names, and a first one need not have all of them.
+    #[test]
+    fn what_is_in_fragments_is_not_read() {
+        // As an extension header it would be longer than the packet.
+        let inside = [17, 255, 0, 0, 0, 0, 0, 0];
+        let headers = [
+            ip_number::IPV6_DEST_OPTIONS,
+            ip_number::IPV6_ROUTE,
+            ip_number::AUTH,
+            ip_number::IPV6_HOP_BY_HOP,
+        ];
+        for offset in [0_u8, 1] {
+            for header in headers {
+                let fragment = [header.0, 0, 0, offset << 3 | 1, 0, 0, 0, 7];
+                let mut bytes = Vec::new();
+                let builder = PacketBuilder::ipv6([1; 16], [2; 16], 64);
+                builder.write(&mut bytes, ip_number::IPV6_FRAG, &[fragment, inside].concat()).unwrap();
+                let read = read(&bytes).map(|header| (header.flow.protocol, header.length));
+                assert_eq!(read, Ok((FlowKey::FRAGMENT, 56)), "{header:?} at {offset}");
+            }
+            let mut header =
+                etherparse::Ipv4Header::new(8, 64, ip_number::AUTH, [10, 0, 0, 1], [10, 0, 0, 2]).unwrap();
+            header.more_fragments = true;
+            header.fragment_offset = etherparse::IpFragOffset::try_new(u16::from(offset)).unwrap();
+            header.header_checksum = header.calc_header_checksum();
+            let bytes = [&header.to_bytes()[..], &inside].concat();
+            assert_eq!(read(&bytes).map(|header| header.flow.protocol), Ok(FlowKey::FRAGMENT));
+            assert_eq!(read(&bytes[..27]), Err(Refusal::Malformed), "what it has must be whole");
+        }
+        let mut whole = Vec::new();
+        let builder = PacketBuilder::ipv6([1; 16], [2; 16], 64);
+        builder.write(&mut whole, ip_number::IPV6_DEST_OPTIONS, &inside).unwrap();
+        assert_eq!(read(&whole), Err(Refusal::Malformed), "no fragment");
     }
 
     #[test]
