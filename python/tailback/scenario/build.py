@@ -158,9 +158,8 @@ def flows(
     named = getattr(scheme, "name", scheme)
     if isinstance(scheme, Mapping):
         named = scheme.get("part") or scheme.get("name")
-    source = (
-        plain(source) if isinstance(source, Mapping) else source
-    )  # Paths of files are texts, as in traces of links.
+    # Paths of files are texts, as in traces of links.
+    source = plain(source) if isinstance(source, Mapping) else source
     data = {"name": str(named), "count": count, "scheme": scheme, "source": source, **fields}
     try:
         return _models.Flow.model_validate(data)
