@@ -80,20 +80,23 @@ def test_classes_are_checked_on_registration() -> None:
 
 def test_needs_are_checked_on_registration() -> None:
     for attribute, value, allowed in (
-        ("reliability", "ftp", "`sack`"),
-        ("ecn", "ect2", "`ect1`"),
-        ("echo", "often", "`per-packet`"),
-        ("marks", "nobody", "`controller`"),
+        ("reliability", "ftp", "one of 'reno', 'new-reno', 'vegas', 'sack', 'offsets', 'datagram'"),
+        ("reliability", None, "one of 'reno', "),
+        ("ecn", "ect2", "one of 'off', 'ect0', 'ect1'"),
+        ("ecn", True, "one of 'off', 'ect0', 'ect1'"),
+        ("echo", "often", "one of 'latched', 'per-packet', 'state-change', 'counted', 'codepoints', or None"),
+        ("echo", "hidden", "another word, or None"),
+        ("marks", "nobody", "one of 'rfc3168', 'controller'"),
     ):
         wrong = type("Wrong", (Aimd,), {attribute: value})
-        with pytest.raises(tb.PartError, match=rf"Wrong.{attribute}: .*{value}.*{allowed}"):
+        with pytest.raises(tb.PartError, match=f"Wrong.{attribute}: {value!r} is not allowed; expected {allowed}"):
             tb.register(wrong)
     with pytest.raises(tb.PartError, match=r"Wrong.acks: 0 is not allowed; expected at least 1 packet, or None"):
         tb.register(type("Wrong", (Aimd,), {"acks": 0}))
     wrong_types: list[tuple[str, Any, str]] = [
         ("acks", 2.5, "at least 1 packet, or None"),
         ("acks", -1, "at least 1 packet, or None"),
-        ("echo", 7, "a word, or None"),
+        ("echo", 7, "one of 'latched', 'per-packet', 'state-change', 'counted', 'codepoints', or None"),
         ("stamps", "yes", "True or False"),
         ("delivery", 1, "True or False"),
         ("lost_retransmissions", None, "True or False"),

@@ -1,11 +1,11 @@
 //! What a Python class says that its scheme wants from its endpoints, word by word as [`Needs`] has it.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
-use serde::de::value::{Error, StrDeserializer};
+use serde::de::value::StrDeserializer;
 use tailback_control::{Acks, EcnEcho, MarkResponse, Needs, Reliability};
 
 /// The class's attributes.
@@ -49,14 +49,31 @@ impl Wants<'_> {
     }
 
     fn echo(&self) -> PyResult<Option<EcnEcho>> {
-        let word: Option<String> = self.get("echo", "a word, or None")?;
-        word.map(|word| read("echo", &word)).transpose()
+        if self.0.get_item("echo")?.is_some_and(|value| value.is_none()) {
+            return Ok(None);
+        }
+        // A receiver that hides marks is what a scenario tries a scheme with, not what a scheme asks for.
+        match read(&self.word("echo")) {
+            Ok(echo) if echo != EcnEcho::Hidden => Ok(Some(echo)),
+            Ok(_) => {
+                Err(self.wrong("echo", "another word, or None: who hides marks is a scenario's receiver"))
+            }
+            Err(Words(words)) => {
+                let words = Words(words.into_iter().filter(|word| *word != "hidden").collect());
+                Err(self.wrong("echo", &format!("{words}, or None")))
+            }
+        }
     }
 
     /// What scenarios call by the attribute's word.
     fn named<T: for<'de> Deserialize<'de>>(&self, attribute: &str) -> PyResult<T> {
-        let word: String = self.get(attribute, "a word")?;
-        read(attribute, &word)
+        read(&self.word(attribute)).map_err(|words| self.wrong(attribute, &words.to_string()))
+    }
+
+    /// The attribute's word; what is no text is none that there is.
+    fn word(&self, attribute: &str) -> String {
+        let found = self.0.get_item(attribute).ok().flatten();
+        found.and_then(|value| value.extract().ok()).unwrap_or_default()
     }
 
     fn is_on(&self, attribute: &str) -> PyResult<bool> {
@@ -77,8 +94,30 @@ impl Wants<'_> {
     }
 }
 
-/// What scenarios call by this word.
-fn read<'de, T: Deserialize<'de>>(attribute: &str, word: &'de str) -> PyResult<T> {
-    let word: StrDeserializer<'de, Error> = word.into_deserializer();
-    T::deserialize(word).map_err(|error| PyValueError::new_err(format!("{attribute}: {error}")))
+/// What scenarios call by this word, or the words that there are.
+fn read<'de, T: Deserialize<'de>>(word: &'de str) -> Result<T, Words> {
+    let word: StrDeserializer<'de, Words> = word.into_deserializer();
+    T::deserialize(word)
+}
+
+/// The words that an enumeration of scenarios has, where one was not among them.
+#[derive(Debug)]
+struct Words(Vec<&'static str>);
+
+impl std::error::Error for Words {}
+
+impl std::fmt::Display for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let quoted: Vec<_> = self.0.iter().map(|word| format!("'{word}'")).collect();
+        write!(f, "one of {}", quoted.join(", "))
+    }
+}
+
+impl serde::de::Error for Words {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self(Vec::new())
+    }
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self(expected.to_vec())
+    }
 }
