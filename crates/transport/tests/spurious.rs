@@ -155,6 +155,7 @@ fn a_real_time_out_is_repaired_by_f_rto_as_without_it() {
         assert!(plain.finished() && wary.finished(), "{mode:?}");
         assert_eq!(wary.sender.counters().spurious, 0, "{mode:?}");
         assert_eq!(wary.sender.counters().retransmitted, 10, "{mode:?}");
+        assert_eq!(wary.sender.counters().timeouts, 1, "{mode:?}: the repair waits for no second time-out");
         assert_eq!(wary.receiver.counters().duplicates, 0, "{mode:?}");
         // At 300 ms the flight is lost; the first acknowledgement lets two new segments go, whose duplicates bring the
         // repair back.

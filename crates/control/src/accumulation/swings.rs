@@ -57,12 +57,25 @@ mod tests {
         assert!(any([100, 80, 100, 80, 100]), "whichever way it begins");
     }
 
+    /// The first of four swings at the eleventh sample, and the last one that of this number, counted from zero.
+    #[test]
+    fn four_swings_are_often_within_fifty_samples() {
+        let any_until = |last: i128| {
+            let is_high = |round: i128| (10..20).contains(&round) || (30..last).contains(&round);
+            any((0..=last).map(|round| if is_high(round) { 20 } else { 0 }))
+        };
+        assert!(any_until(59), "50 samples, both ends counted");
+        assert!(!any_until(60));
+    }
+
     #[test]
     fn steps_drifts_and_noise_do_not() {
         assert!(!any((0..1000).map(|round| if round < 300 { 0 } else { 1_000_000 })), "a longer route");
         assert!(!any((0..1000).map(|round| [0, 1_000_000, 0][round / 334])), "and back");
         assert!(!any((0..1000).map(|round| 7 * round)), "a clock that goes wrong");
         assert!(!any((0..1000).map(|round| 10 * (round % 2))), "no more than the least");
+        assert!(!any((0..1000).map(|round| 10 * (round % 2) - round / 2)), "nor where it falls by more");
+        assert!(!any((0..1000).map(|round| round / 2 - 10 * (round % 2))), "nor where it rises by more");
         assert!(!any((0..1000).map(|round| 20 * (round / 20 % 2))), "too seldom");
     }
 }

@@ -159,6 +159,21 @@ mod tests {
         assert!(clocked.round(Span::from_millis(56)).iter().all(|advice| *advice == Advice::Grow(1.0)));
     }
 
+    /// RFC 9406 §4.2: `RttThresh` is an eighth of the last round's least round trip time, from 4 ms to 16 ms, and a rise by as much
+    /// is one.
+    #[test]
+    fn the_threshold_is_an_eighth_within_bounds() {
+        for (base, threshold) in [(8_000, 4_000), (50_000, 6_250), (400_000, 16_000)] {
+            let slows = |rise: u64| {
+                let mut clocked = Clocked::new(Span::from_micros(base));
+                clocked.round(Span::from_micros(base));
+                clocked.round(Span::from_micros(base + rise)).contains(&Advice::Grow(0.25))
+            };
+            assert!(slows(threshold), "{base}");
+            assert!(!slows(threshold - 1), "{base}");
+        }
+    }
+
     #[test]
     fn a_lasting_rise_slows_growth_to_a_quarter_and_then_leaves() {
         let mut clocked = Clocked::new(BASE);

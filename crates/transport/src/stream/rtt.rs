@@ -285,6 +285,31 @@ mod tests {
         assert_eq!(rtt.timeout(&config), Span::from_millis(400));
     }
 
+    #[test]
+    fn a_directed_timeout_has_a_least_value_and_backs_off_to_the_most() {
+        let config = RtoConfig::default();
+        let mut rtt = RttEstimator::new(&config, 0);
+        rtt.direct(Some(Span::ZERO));
+        assert_eq!(rtt.timeout(&config), Span::from_micros(1));
+        for _ in 0..100 {
+            rtt.back_off(&config);
+        }
+        assert_eq!(rtt.timeout(&config), config.max);
+    }
+
+    /// RFC 6298 §5.7: "if the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO less than
+    /// 3 seconds".
+    #[test]
+    fn behind_a_lost_request_a_timeout_of_less_than_three_seconds_becomes_that() {
+        for (initial, expected) in [(1, 3), (5, 10)] {
+            let config = RtoConfig { initial: Span::from_secs(initial), ..RtoConfig::default() };
+            let mut rtt = RttEstimator::new(&config, 0);
+            rtt.back_off(&config);
+            rtt.begin_data();
+            assert_eq!(rtt.timeout(&config), Span::from_secs(expected));
+        }
+    }
+
     /// ns-2 2.35, `TcpAgent::rtt_update`, in its own fixed point.
     struct FixedPoint {
         srtt: i64,
