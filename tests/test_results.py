@@ -316,6 +316,31 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
+def test_a_full_disk_is_named_where_polars_hides_it(tmp_path: Path) -> None:
+    """At the end of a table, polars tells of a bad table in place of the system's word."""
+    target, table = tmp_path / "table.parquet", pl.DataFrame({f"column {index}": [index] for index in range(100)})
+    whole = tmp_path / "whole.parquet"
+    table.write_parquet(whole)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    said = []
+    try:
+        for most in range(0, whole.stat().st_size, 1000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+            with pytest.raises(tb.StorageError) as error:
+                files.write_file(target, table.write_parquet)
+            said.append(str(error.value))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert set(said) == {f"{target}: cannot be written, the file is too large; nothing was changed there"}
+    assert [path.name for path in tmp_path.iterdir()] == ["whole.parquet"]
+
+    def fail(_: Path) -> None:
+        raise pl.exceptions.ComputeError("no reason of the system's")
+
+    with pytest.raises(tb.StorageError, match="cannot be written, no reason of the system's; nothing was changed"):
+        files.write_file(target, fail)
+
+
 def test_where_no_folder_can_be(tmp_path: Path, result: tb.Result) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(tb.StorageError, match="file"):

@@ -22,6 +22,9 @@ from tailback.results import checksums
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of linux/fs.h.
 _FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
+_SMALL = 1 << 16
+"""Bytes: more than the end of a table."""
+
 
 def explained(target: Path, error: BaseException) -> StorageError:
     """The error to raise where writing failed; says that nothing was changed."""
@@ -35,7 +38,22 @@ def explained(target: Path, error: BaseException) -> StorageError:
         # polars hides the number but keeps the system's words.
         if (isinstance(error, OSError) and error.errno == code) or os.strerror(code) in str(error):
             reason = words
+            break
+    else:
+        if type(error).__module__.startswith("polars") and target.parent.is_dir():
+            reason = _by_trial(target.parent) or reason
     return StorageError(f"{target}: cannot be written, {reason}; nothing was changed there")
+
+
+def _by_trial(folder: Path) -> str | None:
+    """Why the system takes no small file in a folder, if it takes none: where the disk is full at the end of a table, polars
+    speaks of a bad one."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_SMALL))
+    except OSError as error:
+        return _FULL.get(error.errno or 0, error.strerror)
+    return None
 
 
 def _in_the_way(target: Path) -> Path | None:
@@ -86,9 +104,11 @@ def write_file(target: Path, write: Callable[[Path], object]) -> None:
         _to_disk(beside)
         beside.replace(target)
     except BaseException as error:
+        # Found out while the disk is as full as it was.
+        told = explained(target, error) if isinstance(error, Exception) and _is_storage(error) else None
         beside.unlink(missing_ok=True)
-        if isinstance(error, Exception) and _is_storage(error):
-            raise explained(target, error) from error
+        if told is not None:
+            raise told from error
         raise
 
 
