@@ -180,11 +180,20 @@ impl TransferError {
         }
     }
 
-    /// In words for the other end, which does not know how much is there.
-    pub(super) fn told(&self, kept: Bytes, total: Bytes) -> String {
+    /// In words for the other end, which does not know how much is there, and knows the file by the name that it was offered
+    /// under: where it lies is nobody else's business.
+    pub(super) fn told(&self, name: &str, kept: Bytes, total: Bytes) -> String {
+        let words = self.to_string();
         match self {
-            Self::Stopped => format!("{self}; {}", left("sender", kept, total)),
-            other => other.to_string(),
+            Self::Stopped => format!("{words}; {}", left("sender", kept, total)),
+            Self::File { path, .. }
+            | Self::Unwritten { path, .. }
+            | Self::Unsynced { path, .. }
+            | Self::Changed(path) => {
+                let rest = words.strip_prefix(&path.display().to_string());
+                rest.map_or(words.clone(), |rest| format!("{name}{rest}"))
+            }
+            _ => words,
         }
     }
 }
@@ -251,4 +260,26 @@ fn thrown_away(remains: Option<&io::Error>) -> String {
 
 fn because(hint: Option<&'static str>) -> String {
     hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_end_hears_of_the_name_that_was_offered() {
+        let (path, bytes) = (PathBuf::from("/home/somebody/in/.film.9f.partial"), Bytes::new);
+        let full = || io::Error::from_raw_os_error(28);
+        let errors = [
+            TransferError::File { path: path.clone(), source: full() },
+            TransferError::Unwritten { path: path.clone(), source: full(), kept: bytes(1), total: bytes(2) },
+            TransferError::Unsynced { path: path.clone(), source: full(), remains: None },
+            TransferError::Changed(path.clone()),
+        ];
+        for error in errors {
+            let (here, there) = (error.to_string(), error.told("film", bytes(1), bytes(2)));
+            assert_eq!(here.replace(&path.display().to_string(), "film"), there);
+            assert!(there.starts_with("film"), "{there}");
+        }
+    }
 }

@@ -326,7 +326,7 @@ impl<R: Endpoint> Session<R> {
             let _ = self.partial.discard();
         }
         if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
-            let why = error.told(Bytes::new(have), self.offer.size);
+            let why = error.told(&self.offer.name, Bytes::new(have), self.offer.size);
             let verdict = Message::Verdict(Err(why));
             say_until_heard(&mut self.driver, clock, (LINGER, &mut || true), &verdict);
         }

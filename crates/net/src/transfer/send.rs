@@ -115,7 +115,7 @@ pub fn send<E: Endpoint>(
             Err(TransferError::Silent { what: "said", .. }) | Ok(Ended::Anew(..)) => {}
             Err(TransferError::Peer { .. }) | Ok(Ended::Whole) => last_word(channel, now, &Message::Farewell),
             Err(error) => {
-                let why = error.told(Bytes::new(done), Bytes::new(size));
+                let why = error.told(&name, Bytes::new(done), Bytes::new(size));
                 last_word(channel, now, &Message::Verdict(Err(why)));
             }
         }
