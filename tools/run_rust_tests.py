@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CARGO = ["cargo", "test", "--workspace", "--locked"]
 # Make's own jobs are none of cargo's business: their pipe is not handed on, and cargo would complain of each crate.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MFLAGS"}}
 
 
 @dataclass(frozen=True)
