@@ -158,9 +158,10 @@ def test_what_the_disk_does_not_take_is_thrown_away(
     sent = receiver.send(home, film)
     status, _, err = receiver.end()
     assert (sent.returncode, status) == (1, 1), sent.stderr + err
-    why = f"partial: the disk did not take all of it: {os.strerror(number)} (os error {number}); it was thrown away, "
-    for said in (sent.stderr, err):
-        assert why in said
+    why = f"the disk did not take all of it: {os.strerror(number)} (os error {number}); it was thrown away, "
+    # The sender hears of the name that it offered: where the file lies there is not its business.
+    for said, named in ((sent.stderr, "tailback: the receiver says: film"), (err, ".partial")):
+        assert f"{named}: {why}" in said
         assert said.endswith("the same commands begin anew\n")
     assert list((tmp_path / "in").iterdir()) == []
     receiver = Waiting(tmp_path / "in", home)
@@ -172,7 +173,8 @@ def test_what_the_disk_does_not_take_is_thrown_away(
     sent = receiver.send(home, film)
     status, _, err = receiver.end()
     assert (sent.returncode, status) == (1, 1), sent.stderr + err
-    assert f"in/film: {os.strerror(number)}" in sent.stderr
+    assert f"in/film: {os.strerror(number)}" in err
+    assert f"the receiver says: film: {os.strerror(number)}" in sent.stderr
     assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
 
 
@@ -195,7 +197,7 @@ def test_what_has_arrived_is_kept_unless_the_disk_fails(
     else:
         what = f"{reason}; {there} B of {film.stat().st_size} B are there: the same commands go on from there"
     assert err.endswith(f"tailback: {left}: {what}\n")
-    assert sent.stderr == f"tailback: the receiver says: {left}: {what}\n"
+    assert sent.stderr == f"tailback: the receiver says: film: {what}\n"
     assert left.exists() == (number != errno.EIO)
     receiver = Waiting(tmp_path / "in", home)
     again = receiver.send(home, film, "--json")
