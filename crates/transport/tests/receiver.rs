@@ -230,6 +230,19 @@ fn the_echo_follows_the_marks_and_a_change_is_told_at_once() {
     assert_eq!(echoes, expected);
 }
 
+/// Where nothing waits to be acknowledged, a change is told by the packet's own acknowledgement, and by no other.
+#[test]
+fn where_each_packet_is_acknowledged_a_change_of_marks_brings_no_further_one() {
+    let mut bench =
+        Bench::stream(ReceiverConfig { ecn_echo: EcnEcho::StateChange, ..ReceiverConfig::default() });
+    for (next, packet) in (1..).zip([data(0), marked(1), marked(2), data(3), marked(4), data(5)]) {
+        let is_marked = packet.ecn() == Ecn::Ce;
+        let acks = bench.give(0, Input::Packet(packet));
+        let told: Vec<_> = acks.iter().map(|(ack, _)| (ack.number, ack.ecn_echo())).collect();
+        assert_eq!(told, [(next, is_marked)]);
+    }
+}
+
 #[test]
 fn both_marks_of_tdqm_come_back_once() {
     let mut bench = Bench::stream(ReceiverConfig { ack_every: 2, ..ReceiverConfig::default() });

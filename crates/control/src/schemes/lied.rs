@@ -372,6 +372,20 @@ mod tests {
         assert!((after(&config, 1.0, &[(0, 50); 1000]) - 2000.0).abs() < 1.0, "never below the lowest rate");
     }
 
+    /// What an application leaves unused proves no more than twice what arrives, and takes nothing away.
+    #[test]
+    fn who_has_little_to_send_keeps_the_rate() {
+        let adapted = |arrives: f64| {
+            let mut lied = Lied::new(&LiedConfig::default(), &params());
+            lied.app_limited = true;
+            lied.adapt(Time::from_nanos(50_000_000), true, 1.0, arrives);
+            lied.rate
+        };
+        for (arrives, rate) in [(1000.0, 12_500.0), (6400.0, 12_800.0), (10_000.0, 13_125.0)] {
+            assert!((adapted(arrives) - rate).abs() < 1e-6, "{arrives}: {}", adapted(arrives));
+        }
+    }
+
     #[test]
     fn silence_is_congestion_and_ends_at_the_lowest_rate() {
         let mut lied = Lied::new(&LiedConfig::default(), &params());

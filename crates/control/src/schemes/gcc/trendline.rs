@@ -265,6 +265,21 @@ mod tests {
     }
 
     #[test]
+    fn a_trend_that_stays_is_over_use_and_one_that_falls_is_not() {
+        for (before, usage) in [(0.1, Usage::Over), (0.1_f64.next_up(), Usage::Normal)] {
+            let mut line = Trendline {
+                trend: 0.1,
+                groups: MOST_GROUPS,
+                over_for: Some(8.0),
+                over_groups: 1,
+                ..Trendline::default()
+            };
+            line.detect(5.0, before);
+            assert_eq!(line.usage(), usage, "{before}");
+        }
+    }
+
+    #[test]
     fn a_queue_that_drains_is_under_use() {
         let mut line = Trendline::default();
         for step in 0..100 {
