@@ -113,7 +113,8 @@ fn least(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// As a real, where it is sure that it is below 2^63: a processor converts signed numbers in one step.
+/// As a real, like [`Bytes::as_f64`], which takes any number and therefore has to choose between two conversions. Here it is sure
+/// that the number is below 2^63, and a processor converts such a one in one step.
 #[inline]
 fn real(whole: u64) -> f64 {
     debug_assert!(whole <= u64::MAX >> 1, "as any packet and any span of a run");
