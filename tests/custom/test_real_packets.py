@@ -24,7 +24,7 @@ from tailback.lab import run
 from tests.custom import real_parts
 from tests.custom.custom_parts import Aimd, Fifo
 from tests.processes import LONG, await_that, having
-from tests.undisturbed import undisturbed, went_on
+from tests.undisturbed import undisturbed, went_on, without_time_out
 
 COMMAND = [sys.executable, "-m", "tailback"]
 LOOSE = "10 s, 60 s"
@@ -56,12 +56,13 @@ def test_a_class_does_with_real_packets_what_the_same_scheme_does_in_the_simulat
     for decrease in (0.5, 0.9):
         scheme = Aimd.scheme(decrease=decrease)
         scenario = dumbbell(scheme, "6 s").replace(warm_up="2 s")
-        real[decrease] = undisturbed(partial(run, scenario, budget=LOOSE))
+        real[decrease] = undisturbed(partial(run, scenario, budget=LOOSE), without_time_out)
         simulated[decrease] = dumbbell("sack" if decrease == 0.5 else scheme, "6 s").replace(warm_up="2 s").run()
     for decrease, result in real.items():
         assert result.flows["scheme"].to_list() == ["aimd"]
         assert result.real["calls"]["packets"] > 1000, "one for each acknowledgement, at least"
         was, is_ = bottleneck(simulated[decrease]), bottleneck(result)
+        assert was["throughput"] > 9e6, "no time-out there, either"
         # The bound of comparisons of shares; queues differ by what hosts take.
         assert is_["throughput"] == pytest.approx(was["throughput"], rel=0.10)
         assert is_["mean_queue"] == pytest.approx(was["mean_queue"], abs=3)
@@ -78,7 +79,7 @@ def test_a_receivers_policy_reports_over_real_packets() -> None:
 
 @pytest.mark.usefixtures("able")
 def test_a_queue_in_python_is_the_routers() -> None:
-    result = undisturbed(lambda: run(dumbbell("sack", queue=Fifo.queue()), budget=LOOSE))
+    result = undisturbed(lambda: run(dumbbell("sack", queue=Fifo.queue()), budget=LOOSE), without_time_out)
     link = bottleneck(result)
     assert link["utilization"] > 0.8
     assert link["dropped_packets"] > 0, "it is full now and then"
