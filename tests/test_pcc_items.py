@@ -12,7 +12,7 @@ from tailback.analysis import mean_interval
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
 from tailback.papers.pcc import choices, fig_5, fig_9, fig_10, fig_11, options, scenes
-from tailback.papers.pcc.choices import Choices, Otherwise
+from tailback.papers.pcc.choices import Choices, otherwise
 from tailback.papers.pcc.scenes import Run, Seen
 from tailback.pool import Pool
 from tailback.progress import Bar
@@ -186,7 +186,7 @@ def test_what_is_no_run_is_handed_on() -> None:
     def same(given: Any) -> Any:
         return given
 
-    lab = Otherwise(Listed("full", Pool(1), Bar("x", show=False)), choices.OTHER)
+    lab = otherwise(Listed("full", Pool(1), Bar("x", show=False)), choices.OTHER)
     assert lab.map(same, [3, Run()]) == [3, choices.OTHER.of(Run())]
 
 

@@ -86,3 +86,20 @@ class Lab:
                 answer.add_done_callback(lambda _: self._bar.advance())
             answers.append(answer)
         return [answer.result() for answer in answers]
+
+
+class ChangedLab(Lab):
+    """Makes another lab's runs with arguments that ``change`` gives in the place of those that are asked for. They count
+    there."""
+
+    def __init__(self, lab: Lab, change: Callable[[Any], Any]) -> None:
+        super().__init__(lab.fidelity, lab._pool, lab._bar)
+        self._lab, self._change = lab, change
+
+    def map(self, experiment: Callable[[A], T], arguments: Iterable[A]) -> list[T]:
+        """As any lab's."""
+        return self._lab.map(experiment, map(self._change, arguments))
+
+    def once(self, experiment: Callable[[A], T], arguments: Iterable[A]) -> list[T]:
+        """As any lab's."""
+        return self._lab.once(experiment, map(self._change, arguments))

@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailback.analysis import mean_interval
 from tailback.papers.item import ChangedTest, Check, Outcome
-from tailback.papers.lab import Lab
+from tailback.papers.lab import ChangedLab, Lab
 from tailback.papers.pcc import scenes
 from tailback.papers.pcc.scenes import Run, Seen
 
 if TYPE_CHECKING:
     from tailback.analysis import Interval
-
-T = TypeVar("T")
-A = TypeVar("A")
 
 PLACE = ("rtt", "packet", "spread", "send_jitter")
 """What of the network is chosen."""
@@ -56,30 +53,16 @@ OTHER = Choices(rtt=200, send_jitter=4)
 SAID = "round trips of 200 ms, and random delays of TCP's sending of up to four packets' transmissions in place of one"
 
 
-class Otherwise(Lab):
+def otherwise(lab: Lab, choices: Choices) -> ChangedLab:
     """A lab that makes another one's runs with other choices."""
-
-    def __init__(self, lab: Lab, choices: Choices) -> None:
-        super().__init__(lab.fidelity, lab._pool, lab._bar)
-        self._lab, self._choices = lab, choices
-
-    def map(self, experiment: Callable[[A], T], arguments: Iterable[A]) -> list[T]:
-        """As any lab's."""
-        return self._lab.map(experiment, self._chosen(arguments))
-
-    def once(self, experiment: Callable[[A], T], arguments: Iterable[A]) -> list[T]:
-        """As any lab's."""
-        return self._lab.once(experiment, self._chosen(arguments))
-
-    def _chosen(self, arguments: Iterable[Any]) -> list[Any]:
-        return [self._choices.of(each) if isinstance(each, Run) else each for each in arguments]
+    return ChangedLab(lab, lambda argument: choices.of(argument) if isinstance(argument, Run) else argument)
 
 
 def judged_too(lab: Lab, measure: Callable[[Lab], Outcome]) -> ChangedTest | None:
     """An item's own tests under the other choices; none in quick runs, whose number would double."""
-    if not lab.full or isinstance(lab, Otherwise):
+    if not lab.full or isinstance(lab, ChangedLab):
         return None
-    return changed(measure(Otherwise(lab, OTHER)).checks)
+    return changed(measure(otherwise(lab, OTHER)).checks)
 
 
 def changed(checks: Iterable[Check]) -> ChangedTest:
