@@ -290,6 +290,28 @@ def test_who_is_not_root_gets_a_far_host(able: None, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("able")
+@pytest.mark.parametrize("can_make_users", [True, False])
+def test_root_without_the_right_to_set_up_networks_has_it_among_users_of_its_own(can_make_users: bool) -> None:
+    """As root has it in most containers."""
+    if os.geteuid() != 0:
+        pytest.skip("all tests here ran without root")
+    less = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin"]
+    if subprocess.run([*less, "unshare", "--user", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no user namespaces here")
+    words = [*less, *SHELL, "--rate", "10 Mbit/s", "--", "sh", "-c", "echo $TAILBACK_FAR"]
+    # A user namespace within which no more may be made stands for a container that forbids them.
+    forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    within = [] if can_make_users else ["unshare", "--user", "--map-root-user", "--keep-caps", "sh", "-c", forbid, "sh"]
+    ended = subprocess.run([*within, *words], capture_output=True, text=True, timeout=LONG, check=False)
+    if can_make_users:
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.split() == ["198.18.0.1"]
+    else:
+        assert ended.returncode == 1
+        assert "expected root with the right CAP_NET_ADMIN, or a system that allows user namespaces" in ended.stderr
+
+
+@pytest.mark.usefixtures("able")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_stays_behind(number: signal.Signals, tmp_path: Path) -> None:
     mark = uuid.uuid4().hex

@@ -45,7 +45,8 @@ def run_shell(
         raise refused("--server", server, "no server together with --outside, where others answer")
     if outside and not is_free:
         raise ShellError(
-            "--outside needs power over the network that this process is in; expected root, or a shell within a shell"
+            "--outside needs power over the network that this process is in; expected root with the right CAP_NET_ADMIN, or "
+            "a shell within a shell"
         )
     outward = is_free and server is None if outside is None else outside
     if outside is None and not outward and server is None:

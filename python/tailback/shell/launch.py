@@ -18,6 +18,7 @@ from tailback.errors import TailbackError
 
 _PROCESSES = ("--pid", "--fork", "--kill-child")
 _USERS = ("--user", "--map-current-user", "--keep-caps")
+_CAP_NET_ADMIN = 12
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -35,7 +36,8 @@ def namespaces() -> tuple[list[str], bool]:
     if not sys.platform.startswith("linux") or tool is None:
         raise ShellError("tailback shell needs Linux and the program unshare, of util-linux")
     said = ""
-    for users in ((), _USERS):
+    # Without this right, networks could be made and not be set up. Among users of its own a process has every right.
+    for users in ((), _USERS) if _may_set_up_networks() else (_USERS,):
         # In some containers /proc cannot be mounted anew; the one that is there does then.
         for mounts in (("--mount-proc",), ()):
             command = [tool, *users, *_PROCESSES, *mounts]
@@ -44,9 +46,19 @@ def namespaces() -> tuple[list[str], bool]:
                 return command, not users
             said = tried.stderr.strip() or said
     raise ShellError(
-        f"namespaces cannot be made here: {said}; expected root, or a system that allows user namespaces "
-        "(kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)"
+        f"namespaces cannot be made here: {said}; expected root with the right CAP_NET_ADMIN, or a system that allows user "
+        "namespaces (kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)"
     )
+
+
+def _may_set_up_networks() -> bool:
+    """Whether this process has CAP_NET_ADMIN, as it seldom has in a container, even as root (capabilities(7), proc(5))."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return True  # Who cannot know tries.
+    (effective,) = (line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(effective, 16) >> _CAP_NET_ADMIN & 1)
 
 
 def launch(command: list[str], told: Mapping[str, Any], parts: bytes) -> int:
