@@ -29,6 +29,8 @@ ARGS ?=
 SEED ?= 1
 # Tests of sockets mostly wait, so that some run beside each other also where there are few cores.
 TEST_THREADS := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); [ "$$n" -gt 4 ] && echo "$$n" || echo 4)
+# Python tests of real packets wait for most of their time, too: one more runs than there are cores.
+PYTEST_WORKERS := $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((n + 1)))
 # How long `make fuzz` takes.
 FUZZ_SECONDS ?= 300
 
@@ -166,7 +168,7 @@ mypy: $(STAMPS)/dev ## Python types, strict
 
 .PHONY: pytest
 pytest: $(STAMPS)/dev $(STAMPS)/some-core ## Python tests, the documentation's examples included
-	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
 
 .PHONY: architecture
 architecture: $(STAMPS)/cargo $(STAMPS)/python ## Crates depend one way, clocks and unsafe stay where they may be, files say what they hold, pages name what exists
