@@ -194,6 +194,18 @@ def test_a_run_can_be_made_again(runs: tb.Runs) -> None:
         runs.select(bufer="10 packets")
 
 
+def test_a_selection_tells_of_its_own_runs(base: tb.Scenario, runs: tb.Runs, tmp_path: Path) -> None:
+    assert repr(runs.select(buffer="10 packets")).startswith("<Runs: 4 of 1 variant over buffer (1)")
+    page = runs.select(buffer="40 packets", seed=[1, 2]).report(tmp_path / "page").read_text()
+    assert "2 runs: 1 variant, 2 seeds each" in page
+    assert "buffer = 40 packets" in page
+    assert "buffer = 10 packets" not in page
+    points = [{"rate": "5 Mbit/s", "delay": "5 ms"}, {"rate": "6 Mbit/s", "delay": "6 ms"}]
+    pairs = base.sweep(points=points, seeds=1, cache=False, jobs=1)
+    with pytest.raises(tb.NotFoundError, match=r"no run has \{'rate': '5 Mbit/s', 'delay': '6 ms'\}; see the columns"):
+        pairs.select(rate="5 Mbit/s", delay="6 ms")
+
+
 def test_kept_runs_are_not_made_again(base: tb.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = base.sweep(buffer=["10 packets"], seeds=2, cache=tmp_path, jobs=1)
     monkeypatch.setattr("tailback._core.run", None)
