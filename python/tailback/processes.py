@@ -114,7 +114,7 @@ def prepare(preload: Sequence[str]) -> None:
     wanted. Without such servers on this system nothing happens; one that runs already stays as it is.
 
     Raises:
-        TailbackError: in a worker. A module that sweeps where it is imported would have each of its workers make others, without end.
+        TailbackError: in a worker. Where a module sweeps as it is imported, each worker would make others, without end.
     """
     if _State.is_worker:
         raise TailbackError(

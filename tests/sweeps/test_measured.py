@@ -41,6 +41,16 @@ def test_functions_have_the_same_intervals_as_named_metrics(runs: tb.Runs, tmp_p
     assert "smooth" not in runs.table.columns
 
 
+def test_what_some_runs_have_is_kept_and_counts_for_itself(runs: tb.Runs) -> None:
+    """In whatever order sweeps are joined, and metrics are named."""
+    some = runs.select(seed=1).measured(one=lambda _: 1.0)
+    for joined in (tb.concat([runs, some]), tb.concat([some, runs])):
+        assert joined.table["one"].drop_nulls().to_list() == [1.0, 1.0]
+        assert joined.table.sort("variant", "seed").drop("one").equals(runs.table.sort("variant", "seed"))
+        for named in (("one", "goodput"), ("goodput", "one")):
+            assert joined.summary(*named)["runs"].to_list() == [3, 3]
+
+
 def _smooth(result: tb.Result) -> float:
     return dynamics.smoothness(result, "cubic")
 
