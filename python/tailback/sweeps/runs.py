@@ -40,6 +40,7 @@ class Runs(Tabular):
 
     STORE: ClassVar = "tailback.sweeps.store"
     TABLES: ClassVar = ("table", "flows", "links")
+    DERIVED: ClassVar = ("groups",)
 
     variants: Sequence[Variant] = field(repr=False)
     """The scenarios, in the order of the sweep."""
