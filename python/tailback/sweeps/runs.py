@@ -19,7 +19,7 @@ from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label, many, plain_number
-from tailback.sweeps.measured import with_metrics
+from tailback.sweeps.measured import tell_of_others, with_metrics
 from tailback.sweeps.spread import still, tell
 from tailback.sweeps.tables import OWN, axes_of
 from tailback.units import counted, in_base_units
@@ -272,7 +272,8 @@ class Runs(Tabular):
         return dataclasses.replace(self, **found)
 
     def result(self, **chosen: Any) -> Result:
-        """One run with its time series: made again, which gives the same bits.
+        """One run with its time series: made again, which gives the same bits. Where a class of one's own, or the version of
+        Tailback, has changed since, a warning says that it came out otherwise.
 
         Args:
             chosen: values of axes, which name one scenario of the sweep, and ``seed``; the first seed where it is not said.
@@ -290,7 +291,9 @@ class Runs(Tabular):
         variant, seed = self.variants[int(fitting["variant"][0])], int(fitting["seed"][0])
         if variant.scenario is None:
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
-        return variant.scenario.run(seed=seed)
+        result = variant.scenario.run(seed=seed)
+        tell_of_others(int(fitting["hash"][0] is not None and result.hash != fitting["hash"][0]), 1)
+        return result
 
     def _shown(self) -> pl.DataFrame:
         return statistics.wide(self.means(), self.keys())
