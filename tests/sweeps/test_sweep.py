@@ -211,6 +211,8 @@ def test_a_selection_tells_of_its_own_runs(base: tb.Scenario, runs: tb.Runs, tmp
     assert "2 runs: 1 variant, 2 seeds each" in page
     assert "buffer = 40 packets" in page
     assert "buffer = 10 packets" not in page
+    joined = tb.concat([runs.select(buffer="10 packets"), runs.select(buffer="40 packets", seed=3)])
+    assert "5 runs: 2 variants, 1 to 4 seeds each" in joined.report(tmp_path / "joined").read_text()
     points = [{"rate": "5 Mbit/s", "delay": "5 ms"}, {"rate": "6 Mbit/s", "delay": "6 ms"}]
     pairs = base.sweep(points=points, seeds=1, cache=False, jobs=1)
     with pytest.raises(tb.NotFoundError, match=r"no run has \{'rate': '5 Mbit/s', 'delay': '6 ms'\}; see the columns"):

@@ -63,14 +63,12 @@ def write_sweep_report(
         file = f"{'runs' if name == 'table' else name}.csv"
         tables.write_csv(getattr(runs, name), folder / file)
         data.append(file)
-    seeds = runs.table["seed"].n_unique()
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
     count = counted(len(runs.present), "variant")
     figures = [_figure(drawn, folder, source) for drawn in wanted]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
-        "lead": f"{counted(len(runs), 'run')}: {count}, "
-        f"{counted(seeds, 'seed')} each{failed}. {why_none(runs)}".rstrip(),
+        "lead": f"{counted(len(runs), 'run')}: {count}, {_seeds(runs)} each{failed}. {why_none(runs)}".rstrip(),
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],
@@ -275,6 +273,12 @@ def _rerun(runs: Runs) -> str:
     if not len(runs):
         return ""
     return run_command("scenario.toml", int(runs.table["seed"][0]), [variant.scenario for variant in runs.present])
+
+
+def _seeds(runs: Runs) -> str:
+    """How many a variant has; sweeps that were joined may differ."""
+    counts = sorted(set(runs.table["variant"].value_counts()["count"])) or [0]
+    return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
 
 
 def _left_out(runs: Runs) -> str:
