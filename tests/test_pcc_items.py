@@ -11,7 +11,7 @@ import pytest
 from tailback.analysis import mean_interval
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
-from tailback.papers.pcc import choices, fig_5, fig_9, fig_10, fig_11, options, scenes
+from tailback.papers.pcc import choices, fig_5, fig_7, fig_9, fig_10, fig_11, options, scenes
 from tailback.papers.pcc.choices import Choices, otherwise
 from tailback.papers.pcc.scenes import Run, Seen
 from tailback.pool import Pool
@@ -202,3 +202,10 @@ def test_the_grid_says_where_figure_5_holds() -> None:
     assert told[-3] == f"| distance from 1, mean of all rows | | {' | '.join(['0.29'] * 8)} | |"
     assert told[-1] == f"Figure 5 holds in {2 * 8} of {len(cells)} combinations."
     assert not choices.Cell(mean_interval([1.2, 1.2]), 2.0, 0.03).holds
+
+
+def test_figure_7_says_no_more_of_the_old_rate_than_was_seen() -> None:
+    """It said "after more than 100 s and then exceeds it", also where no run came to it."""
+    assert fig_7._old_rate(29.0, 25.0) == "So PCC has its old rate after 29 s and then exceeds it"
+    assert fig_7._old_rate(None, 34.0) == "So PCC has 90 % of its old rate after 34 s, and not all of it within 100 s"
+    assert fig_7._old_rate(None, float("inf")) == "So PCC has less than 90 % of its old rate for 100 s"

@@ -133,7 +133,7 @@ def test_is_short_on_a_terminal_and_a_table_in_a_notebook(result: tb.Result, dum
     assert "goodput" in runs._repr_html_()
     assert "half width" not in runs._repr_html_(), "it stands beside its mean"
     empty = dataclasses.replace(runs, table=runs.table.clear(), flows=runs.flows.clear(), links=runs.links.clear())
-    assert "0 of 2 variants" in empty._repr_html_()
+    assert "0 of 0 variants" in empty._repr_html_()
     assert "[topology]" in dumbbell._repr_html_()
     foretold = dumbbell.predicted()
     assert "Predicted, proportional" in foretold._repr_html_()

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tailback.errors import TailbackError
+
 T = TypeVar("T")
 
 # A fork server, where there is one: it is safe beside threads, and imports the core once for all workers.
@@ -24,6 +26,13 @@ _ORIGINAL: Any = multiprocessing.get_context(_METHOD)
 _HIDING = threading.Lock()
 _TURN = 0.05
 """Seconds after which a thread that waits looks whether it was interrupted."""
+
+
+class _State:
+    """What is known of this process."""
+
+    is_worker = False
+    """Whether a pool of ours made it."""
 
 
 class Worker(_ORIGINAL.Process):  # type: ignore[misc]  # Which class that is depends on the system.
@@ -102,7 +111,16 @@ def start(jobs: int, preload: Sequence[str]) -> Executor:
 
 def prepare(preload: Sequence[str]) -> None:
     """Starts the server that processes are forked from and returns at once, so that it is ready when the first is
-    wanted. Without such servers on this system nothing happens; one that runs already stays as it is."""
+    wanted. Without such servers on this system nothing happens; one that runs already stays as it is.
+
+    Raises:
+        TailbackError: in a worker. Where a module sweeps as it is imported, each worker would make others, without end.
+    """
+    if _State.is_worker:
+        raise TailbackError(
+            "a sweep began in a worker of another sweep, which imports the module of a class: all its workers would begin it "
+            'again. Expected the sweep below `if __name__ == "__main__":`, or the class in a module of its own, or jobs=1'
+        )
     if _METHOD == "forkserver":
         from multiprocessing import forkserver  # Not to be imported where there is none.
 
@@ -153,6 +171,7 @@ def _no_main() -> Iterator[None]:
 
 def _end_with_parent() -> None:
     """Ends this process when the one that made the pool is gone, even if that was killed: nobody would tell it otherwise."""
+    _State.is_worker = True
 
     def watch() -> None:
         parent = multiprocessing.parent_process()

@@ -28,6 +28,7 @@ class Bar:
         self._lock = threading.Lock()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._line: _Line | None = None
 
     def __enter__(self) -> Bar:
         return self
@@ -38,6 +39,8 @@ class Bar:
         with self._lock:
             if self._progress is not None:
                 self._progress.stop()
+            if self._line is not None:
+                self._line.show("")
 
     def expect(self, more: float) -> None:
         """Adds to the total."""
@@ -60,10 +63,23 @@ class Bar:
     def _update(self) -> None:
         if not (self._show and _seen()) or (self._progress is None and time.monotonic() - self._began < PATIENCE):
             return
+        if not sys.stderr.isatty() and _in_notebook():
+            self._update_line()
+            return
         if self._progress is None:
             self._start()
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, total=self._total or None, completed=self._done)
+
+    def _update_line(self) -> None:
+        if self._line is None:
+            self._line = _Line()
+        elif not self._line.is_due():
+            return
+        spent = time.monotonic() - self._began
+        part = min(self._done / self._total, 1.0) if self._total else 0.0
+        left = f", about {spent * (1 / part - 1):.0f} s left" if part else ""
+        self._line.show(f"{self._what}: {100 * part:.0f} %{left}")
 
     def _start(self) -> None:
         from rich.console import Console
@@ -74,6 +90,25 @@ class Bar:
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
         self._task = self._progress.add_task(self._what, total=self._total or None)
         self._progress.start()
+
+
+class _Line:
+    """A line in a notebook that changes in place. rich's bar there needs ipywidgets, which JupyterLab does not bring, and
+    without them warns in place of a bar."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._shown = time.monotonic()
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def is_due(self) -> bool:
+        """Whether it stood long enough to be read."""
+        return time.monotonic() - self._shown > 0.5
+
+    def show(self, text: str) -> None:
+        self._shown = time.monotonic()
+        self._handle.update({"text/plain": text}, raw=True)
 
 
 @contextmanager
@@ -93,4 +128,12 @@ def told(what: str) -> Iterator[None]:
 
 def _seen() -> bool:
     """Whether there is anybody to look at a bar: a log file has no use for it, and the drawing is not for nothing."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython.core.getipython import get_ipython
+
+    return get_ipython() is not None

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -34,6 +35,30 @@ def test_a_bar_only_for_what_takes_long(capsys: pytest.CaptureFixture[str], monk
         bar.advance()
         assert bar._progress is not None
     assert capsys.readouterr().out == ""
+
+
+def test_a_notebook_has_a_line_that_needs_no_widgets(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    """JupyterLab comes without ipywidgets; rich then warned, with a path of its own, and showed nothing."""
+    from tailback import progress
+
+    shown: list[str] = []
+    show = SimpleNamespace(update=lambda data, **_: shown.append(data["text/plain"]))
+    parts: dict[str, dict[str, object]] = {"ipykernel": {}, "IPython": {}, "IPython.core": {}}
+    parts["IPython.core.getipython"] = {"get_ipython": lambda: shown}
+    parts["IPython.display"] = {"display": lambda *_, **__: show}
+    for name, values in parts.items():
+        monkeypatch.setitem(sys.modules, name, module := ModuleType(name))
+        vars(module).update(values)
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with progress.Bar("20 runs", 20) as bar:
+        for now[0] in (1.0, 3.0, 3.1, 3.2, 4.0):
+            bar.advance()
+    assert shown == ["20 runs: 10 %, about 27 s left", "20 runs: 25 %, about 12 s left", ""]
+    assert capsys.readouterr() == ("", "")
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize("columns", ["30", "200"])

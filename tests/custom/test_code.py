@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
 import tailback as tb
-from tailback.custom import shipping
+from tailback.custom import code, shipping
 from tailback.custom.code import digest_of, modules_of
 from tests.custom.custom_parts import Aimd, Fifo
 
@@ -73,6 +75,34 @@ def test_what_is_installed_is_no_code_of_a_part(folder: Path) -> None:
     assert set(modules_of(part)) == {"code_by_import", "code_helper"}
     (folder / "code_helper.py").write_text("import json\nimport numpy\nimport not_there\nSEGMENTS = 4\n")
     assert set(modules_of(part)) == {"code_by_import", "code_helper"}
+
+
+def test_what_pip_put_into_another_folder_is_installed_too(folder: Path) -> None:
+    """With ``pip install --target``, as a class's server may have its Jupyter."""
+    part = part_of(folder, "package")
+    assert "code_package.inner" in modules_of(part)
+    before = digest_of(part)
+    (folder / "another.dist-info").mkdir()
+    (folder / "another.dist-info" / "RECORD").write_text(
+        'code_package/__init__.py,sha256=a,0\ncode_package/inner.py,sha256=b,9\n"code, helped.py",,\n'
+    )
+    code._recorded.cache_clear()
+    assert set(modules_of(part)) == {"code_by_package"}
+    assert digest_of(part) != before
+
+
+def test_files_are_parsed_once(folder: Path) -> None:
+    """A sweep asks anew for each variant, and a notebook may hold hundreds of modules."""
+    for count in range(300):
+        (folder / f"code_many_{count}.py").write_text(f"# {count}")
+    (folder / "code_helper.py").write_text(
+        "".join(f"import code_many_{count}\n" for count in range(300)) + "SEGMENTS = 4"
+    )
+    part = part_of(folder, "import")
+    assert len(modules_of(part)) == 302
+    with mock.patch.object(ast, "parse", wraps=ast.parse) as parse:
+        assert len(modules_of(part)) == 302
+    assert parse.call_count == 0
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -41,6 +41,16 @@ def test_functions_have_the_same_intervals_as_named_metrics(runs: tb.Runs, tmp_p
     assert "smooth" not in runs.table.columns
 
 
+def test_what_some_runs_have_is_kept_and_counts_for_itself(runs: tb.Runs) -> None:
+    """In whatever order sweeps are joined, and metrics are named."""
+    some = runs.select(seed=1).measured(one=lambda _: 1.0)
+    for joined in (tb.concat([runs, some]), tb.concat([some, runs])):
+        assert joined.table["one"].drop_nulls().to_list() == [1.0, 1.0]
+        assert joined.table.sort("variant", "seed").drop("one").equals(runs.table.sort("variant", "seed"))
+        for named in (("one", "goodput"), ("goodput", "one")):
+            assert joined.summary(*named)["runs"].to_list() == [3, 3]
+
+
 def _smooth(result: tb.Result) -> float:
     return dynamics.smoothness(result, "cubic")
 
@@ -52,6 +62,36 @@ def test_what_is_no_number_is_missing_with_its_reason(runs: tb.Runs) -> None:
     with pytest.warns(TailbackWarning, match=r"some is missing in 3 of 6 runs, which its means leave out$"):
         some = runs.measured(some=lambda result: result.seed if "10 p" in str(result.scenario) else math.nan)
     assert some.intervals("some")["mean"].to_list() == [2.0, None]
+
+
+def test_runs_that_come_out_otherwise_are_told(tmp_path: Path) -> None:
+    """A sweep of last week is loaded, and the class has changed meanwhile."""
+
+    class Fixed(tb.Controller):
+        packets = 4
+
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            pass
+
+        def directive(self) -> tb.Directive:
+            return tb.Directive(window=self.packets * 1000)
+
+    link = tb.dumbbell(rate="4 Mbit/s", delay="10 ms", duration="2 s").with_flows(tb.flows(1, Fixed.scheme()))
+    saved = link.sweep(buffer=["10 packets"], seeds=2, cache=False, jobs=1).save(tmp_path / "week")
+    loaded = tb.Runs.load(saved)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loaded.result(seed=2).hash == loaded.table["hash"][1]
+        loaded.measured(mine=_rate)
+    Fixed.packets = 2
+    with pytest.warns(TailbackWarning, match=r"^1 of 1 run came out otherwise than in the sweep, .* has changed since"):
+        loaded.result(seed=1)
+    with pytest.warns(TailbackWarning, match=r"^2 of 2 runs came out otherwise than in the sweep"):
+        loaded.measured(mine=_rate)
+
+
+def _rate(result: tb.Result) -> float:
+    return float(metrics.goodput(result).sum())
 
 
 def test_functions_that_give_no_metric_are_refused(runs: tb.Runs) -> None:

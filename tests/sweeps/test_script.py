@@ -41,6 +41,39 @@ def test_a_script_needs_no_guard_and_brings_its_custom_parts(tmp_path: Path) -> 
     assert 1000 < int(goodput) < 1600, "8000 bytes in flight over 40 to 50 ms"
 
 
+MODULE = """
+    import os
+    import tailback as tb
+
+    DEPTH = int(os.environ.get("DEPTH", "0"))
+    assert DEPTH < 2, "workers of workers"
+    os.environ["DEPTH"] = str(DEPTH + 1)
+
+    class Steady(tb.Controller):
+        def on_feedback(self, now, feedback, cx):
+            pass
+
+        def directive(self):
+            return tb.Directive(window=8000)
+
+    base = tb.dumbbell(rate="8 Mbit/s", delay="20 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    runs = base.sweep(scheme=["reno", Steady.scheme()], seeds=2, jobs=2, cache=False)
+"""
+
+
+def test_a_module_that_sweeps_where_it_is_imported_makes_no_workers_of_workers(tmp_path: Path) -> None:
+    """Each of them would import it, and so begin the sweep again: hundreds of processes within a minute."""
+    (tmp_path / "lab.py").write_text(textwrap.dedent(MODULE), encoding="utf-8")
+    script = "import lab; print(lab.runs.failed['scheme'].to_list()); print(*lab.runs.failed['error'])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    failed, error = done.stdout.splitlines()
+    assert failed == "['steady', 'steady']"
+    assert error.startswith("a sweep began in a worker of another sweep, which imports the module of a class")
+
+
 class Broken(Aimd):
     """Fails at once."""
 

@@ -194,6 +194,31 @@ def test_a_run_can_be_made_again(runs: tb.Runs) -> None:
         runs.select(bufer="10 packets")
 
 
+def test_tables_that_are_made_of_others_are_given_out_too(runs: tb.Runs, tmp_path: Path) -> None:
+    frame = runs.to_pandas("groups")
+    assert frame["goodput"].tolist() == runs.groups["goodput"].to_list()
+    assert frame.attrs["units"]["goodput"] == "bit/s"
+    assert "buffer_value [packets]" in runs.to_csv(tmp_path / "groups.csv", "groups", units=True).read_text()
+    one = runs.result(buffer="10 packets", seed=1)
+    assert one.to_polars("main_links").equals(one.main_links)
+    with pytest.raises(tb.NotFoundError, match="group: no such table; expected one of flows, groups, links, table"):
+        runs.to_polars("group")
+
+
+def test_a_selection_tells_of_its_own_runs(base: tb.Scenario, runs: tb.Runs, tmp_path: Path) -> None:
+    assert repr(runs.select(buffer="10 packets")).startswith("<Runs: 4 of 1 variant over buffer (1)")
+    page = runs.select(buffer="40 packets", seed=[1, 2]).report(tmp_path / "page").read_text()
+    assert "2 runs: 1 variant, 2 seeds each" in page
+    assert "buffer = 40 packets" in page
+    assert "buffer = 10 packets" not in page
+    joined = tb.concat([runs.select(buffer="10 packets"), runs.select(buffer="40 packets", seed=3)])
+    assert "5 runs: 2 variants, 1 to 4 seeds each" in joined.report(tmp_path / "joined").read_text()
+    points = [{"rate": "5 Mbit/s", "delay": "5 ms"}, {"rate": "6 Mbit/s", "delay": "6 ms"}]
+    pairs = base.sweep(points=points, seeds=1, cache=False, jobs=1)
+    with pytest.raises(tb.NotFoundError, match=r"no run has \{'rate': '5 Mbit/s', 'delay': '6 ms'\}; see the columns"):
+        pairs.select(rate="5 Mbit/s", delay="6 ms")
+
+
 def test_kept_runs_are_not_made_again(base: tb.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = base.sweep(buffer=["10 packets"], seeds=2, cache=tmp_path, jobs=1)
     monkeypatch.setattr("tailback._core.run", None)
@@ -236,6 +261,12 @@ def test_names_that_lead_nowhere_end_the_sweep(base: tb.Scenario) -> None:
 
 def test_seeds_are_different_and_at_least_one(base: tb.Scenario) -> None:
     assert several(3, 5) == [5, 6, 7]
+    for seeds, first, allowed in (
+        ([2**63], 1, "how many, 1 to 1000000, or a list of different whole numbers from 0 to 9223372036854775807"),
+        (2, 2**63 - 1, "how many, 1 to 1, or a list of"),
+    ):
+        with pytest.raises(tb.ScenarioError, match=f"seeds: .* is not allowed; expected {allowed}"):
+            several(seeds, first)
     for bad in (0, [], [1, 1], [-1]):
         with pytest.raises(tb.ScenarioError, match="seeds"):
             base.sweep(seeds=bad, cache=False, jobs=1)

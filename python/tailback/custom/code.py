@@ -22,6 +22,8 @@ _NOT_OURS = frozenset({"tailback", *sys.stdlib_module_names})
 """Packages whose code is another matter: the engine's digest stands for the library, and Python's own is taken as fixed."""
 _INSTALLED = {"site-packages", "dist-packages"}
 """Folders of what is installed, which is taken as fixed too."""
+_IMPORTS: dict[tuple[str, str], tuple[str, ...]] = {}
+"""What files import, by their digest and package: a sweep asks for each of its variants, and parsing takes milliseconds."""
 _BY_NAME = {"import_module", "__import__"}
 """Functions that import what a text names."""
 
@@ -42,16 +44,37 @@ def modules_of(part: Part) -> dict[str, str]:
         if spec is None:  # A notebook's cells.
             found[name] = ""
             left += _used_by(sys.modules[name]) if name in sys.modules else []
-        elif spec.origin is not None and _INSTALLED.isdisjoint(Path(spec.origin).parts):
+        elif spec.origin is not None and not _is_installed(Path(spec.origin)):
             found[name], imported = _read(name, spec)
             left += imported
     return found
 
 
-def digest_of(part: Part) -> str:
+def _is_installed(file: Path) -> bool:
+    """Whether pip or the like put a file where it is, also outside the folders of that name, as with ``pip install --target``."""
+    return not _INSTALLED.isdisjoint(file.parts) or any(
+        file.relative_to(folder).as_posix() in _recorded(folder) for folder in file.parents
+    )
+
+
+@lru_cache(maxsize=1024)
+def _recorded(folder: Path) -> frozenset[str]:
+    """The files in a folder that distributions installed there list as theirs."""
+    lists = [_lines(record) for record in folder.glob("*.dist-info/RECORD")]
+    return frozenset(line.rsplit(",", 2)[0].strip('"') for lines in lists for line in lines)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def digest_of(part: Part, modules: Mapping[str, str] | None = None) -> str:
     """Of the files of :func:`modules_of`, in whatever folders they lie; and of the class itself where they do not settle what it
     is: where one was made by a function, or has no file. Of a part in one file it is this file's."""
-    modules = modules_of(part)
+    modules = modules_of(part) if modules is None else modules
     said = [*modules.values(), *(_by_value(made) for made in _made_of(part) if not _is_settled(made, modules))]
     return said[0] if len(said) == 1 else _digest(" ".join(said).encode())
 
@@ -121,14 +144,16 @@ def _read(name: str, spec: ModuleSpec) -> tuple[str, list[str]]:
     except OSError:  # Gone, or no file at all: no digest that another process, or a later one, could have.
         return secrets.token_hex(), []
     package = getattr(sys.modules.get(name), "__package__", None) or _package(name, spec)
-    return _digest(data), [found for found in _imports(data, package) if _is_module(found)]
+    digest = _digest(data)
+    if (digest, package) not in _IMPORTS:
+        _IMPORTS[digest, package] = _imports(data, package)
+    return digest, [found for found in _IMPORTS[digest, package] if _is_module(found)]
 
 
 def _package(name: str, spec: ModuleSpec) -> str:
     return name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
 
 
-@lru_cache(maxsize=256)
 def _imports(source: bytes, package: str) -> tuple[str, ...]:
     """What a file in ``package`` may import: modules, and names that may be modules or not."""
     try:

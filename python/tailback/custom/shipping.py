@@ -70,7 +70,8 @@ def digest(names: set[Key]) -> str:
 
 def ship(names: set[Key]) -> tuple[Shipped, ...]:
     """The named parts for another process."""
-    return tuple(Shipped(key_of(part), _pickled(part), digest_of(part), modules_of(part)) for part in _known(names))
+    made = [(part, modules_of(part)) for part in _known(names)]
+    return tuple(Shipped(key_of(part), _pickled(part), digest_of(part, modules), modules) for part, modules in made)
 
 
 def receive(parts: tuple[Shipped, ...]) -> None:

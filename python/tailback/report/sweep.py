@@ -63,14 +63,12 @@ def write_sweep_report(
         file = f"{'runs' if name == 'table' else name}.csv"
         tables.write_csv(getattr(runs, name), folder / file)
         data.append(file)
-    seeds = runs.table["seed"].n_unique()
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
-    count = counted(len(runs.variants), "variant")
+    count = counted(len(runs.present), "variant")
     figures = [_figure(drawn, folder, source) for drawn in wanted]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
-        "lead": f"{counted(len(runs), 'run')}: {count}, "
-        f"{counted(seeds, 'seed')} each{failed}. {why_none(runs)}".rstrip(),
+        "lead": f"{counted(len(runs), 'run')}: {count}, {_seeds(runs)} each{failed}. {why_none(runs)}".rstrip(),
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],
@@ -86,7 +84,7 @@ def write_sweep_report(
                 "name": ", ".join(f"{name} = {value}" for name, value in variant.labels.items()) or "the scenario",
                 "toml": variant.scenario.to_toml(),
             }
-            for variant in runs.variants[:LISTED]
+            for variant in runs.present[:LISTED]
             if variant.scenario is not None
         ],
     }
@@ -274,12 +272,18 @@ def _real(result: Result) -> list[str]:
 def _rerun(runs: Runs) -> str:
     if not len(runs):
         return ""
-    return run_command("scenario.toml", int(runs.table["seed"][0]), [variant.scenario for variant in runs.variants])
+    return run_command("scenario.toml", int(runs.table["seed"][0]), [variant.scenario for variant in runs.present])
+
+
+def _seeds(runs: Runs) -> str:
+    """How many a variant has; sweeps that were joined may differ."""
+    counts = sorted(set(runs.table["variant"].value_counts()["count"])) or [0]
+    return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
 
 
 def _left_out(runs: Runs) -> str:
     """What the page does not write out."""
-    counts = {"scenarios": len(runs.variants), "errors": runs.failed.height}
+    counts = {"scenarios": len(runs.present), "errors": runs.failed.height}
     said = [f"{LISTED} of {count} {name}" for name, count in counts.items() if count > LISTED]
     return f"Written out are the first {' and '.join(said)}; the saved runs have all." if said else ""
 

@@ -45,7 +45,9 @@ def goodput(result: Result) -> Floats:
 
 @checked_call
 def utilization(result: Result, link: str | None = None) -> float:
-    """The part of the window that a link was transmitting, 0 to 1; of the bottleneck where none is named."""
+    """The part of the window that a link was transmitting, 0 to 1; of the bottleneck where none is named. Under a delivery trace
+    it is the part of the opportunities that was used. Where a schedule changes the rate, this is a part of the time; of what
+    the link could have carried, the part is ``transmitted_bytes`` over ``capacity_bytes``, two columns of ``result.links``."""
     return float(_link(result, link)["utilization"])
 
 

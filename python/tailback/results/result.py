@@ -48,6 +48,7 @@ class Result(Tabular):
 
     STORE: ClassVar = "tailback.results.store"
     TABLES: ClassVar = ("flows", "links", *_LONG)
+    DERIVED: ClassVar = ("main_links",)
     LONG: ClassVar = _LONG
 
     scenario_data: Mapping[str, Any] = field(repr=False)

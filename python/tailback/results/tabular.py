@@ -25,6 +25,8 @@ class Tabular:
     """The module that writes and reads folders of them."""
     TABLES: ClassVar[tuple[str, ...]]
     """The names of the tables; the first is the one that people mean when they name none."""
+    DERIVED: ClassVar[tuple[str, ...]] = ()
+    """Tables that are made of those: given out like them, and not saved."""
     LONG: ClassVar[tuple[str, ...]] = ()
     """Tables of which every row repeats a name."""
 
@@ -76,8 +78,8 @@ class Tabular:
             KeyError: for a name that is no table's.
         """
         name = table or self.TABLES[0]
-        if name not in self.TABLES:
-            raise unknown("table", table, self.TABLES)
+        if name not in (*self.TABLES, *self.DERIVED):
+            raise unknown("table", table, (*self.TABLES, *self.DERIVED))
         return self._given(name)
 
     def to_pandas(self, table: str = "") -> pd.DataFrame:

@@ -40,7 +40,8 @@ def several(seeds: Any, first: int) -> list[int]:
     listed = [_whole(seed) for seed in given]
     found = [seed for seed in listed if seed is not None and 0 <= seed <= GREATEST]
     if not found or len(found) < len(listed) or len(set(found)) < len(found):
-        allowed = f"how many, 1 to {MOST}, or a list of different whole numbers of at least 0"
+        most = min(MOST, GREATEST - first + 1)
+        allowed = f"how many, 1 to {most}, or a list of different whole numbers from 0 to {GREATEST}"
         raise ScenarioError([Problem("seeds", repr(seeds), allowed)], "sweep")
     return found
 

@@ -33,21 +33,34 @@ def with_metrics(runs: Runs, metrics: Mapping[str, Any], *, progress: bool) -> R
         raise ArgumentError("metrics: none is given; expected functions of a result by name, as in smooth=my_function")
     columns: dict[str, list[float | None]] = {name: [] for name in functions}
     reasons: dict[str, list[str]] = {name: [] for name in functions}
-    rows = runs.table.select("variant", "seed", "error").rows()
+    rows = runs.table.select("variant", "seed", "error", "hash").rows()
+    others = 0
     with Bar(counted(len(rows), "run"), len(rows), show=progress) as bar:
-        for variant, seed, error in rows:
+        for variant, seed, error, kept in rows:
             scenario = runs.variants[variant].scenario
             if error is not None or scenario is None:
                 values: dict[str, float | None] = dict.fromkeys(functions)
             else:
-                values = _measured(scenario.run(seed=seed), functions, reasons)
+                result = scenario.run(seed=seed)
+                others += result.hash != kept
+                values = _measured(result, functions, reasons)
             for name, value in values.items():
                 columns[name].append(value)
             bar.advance()
+    tell_of_others(others, len(rows))
     _tell(columns, reasons)
     made = [pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()]
     units = {name: given[1] for name, given in metrics.items() if isinstance(given, tuple)}
     return dataclasses.replace(runs, table=runs.table.with_columns(made), own_units={**runs.own_units, **units})
+
+
+def tell_of_others(others: int, of: int) -> None:
+    """Warns of runs that came out otherwise when they were made again: what is measured of these is not of the sweep's."""
+    if others:
+        warn(
+            f"{others} of {counted(of, 'run')} came out otherwise than in the sweep, whose own figures are of the earlier ones: "
+            "a class of yours, or the version of Tailback, has changed since; sweep anew"
+        )
 
 
 def _function(runs: Runs, name: str, given: Any) -> Callable[[Result], Any]:

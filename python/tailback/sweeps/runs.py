@@ -19,7 +19,7 @@ from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label, many, plain_number
-from tailback.sweeps.measured import with_metrics
+from tailback.sweeps.measured import tell_of_others, with_metrics
 from tailback.sweeps.spread import still, tell
 from tailback.sweeps.tables import OWN, axes_of
 from tailback.units import counted, in_base_units
@@ -40,6 +40,7 @@ class Runs(Tabular):
 
     STORE: ClassVar = "tailback.sweeps.store"
     TABLES: ClassVar = ("table", "flows", "links")
+    DERIVED: ClassVar = ("groups",)
 
     variants: Sequence[Variant] = field(repr=False)
     """The scenarios, in the order of the sweep."""
@@ -64,7 +65,7 @@ class Runs(Tabular):
         axes = ", ".join(f"{name} ({self.table[name].n_unique()})" for name in self.axes)
         failed = f", {self.failed.height} failed" if self.failed.height else ""
         alike = "; all seeds gave the same runs: nothing in them is drawn" if self.alike else ""
-        return f"<Runs: {len(self)} of {counted(len(self.variants), 'variant')} over {axes or 'seeds'}{failed}{alike}>"
+        return f"<Runs: {len(self)} of {counted(len(self.present), 'variant')} over {axes or 'seeds'}{failed}{alike}>"
 
     @cached_property
     def alike(self) -> bool:
@@ -72,6 +73,11 @@ class Runs(Tabular):
         start at times of their own, ``start={"from": "0 s", "to": "2 s"}``, make one."""
         found = still(self)
         return found.len() > 0 and bool(found.all())
+
+    @cached_property
+    def present(self) -> list[Variant]:
+        """The variants of which there are runs: after :meth:`select`, not all of those that were made."""
+        return [self.variants[place] for place in self.table["variant"].unique().sort()]
 
     @cached_property
     def axes(self) -> list[str]:
@@ -245,7 +251,7 @@ class Runs(Tabular):
         """Only the runs with these values of axes; ``seed`` may be named too.
 
         Raises:
-            KeyError: for an axis, or a value on it, that is not there.
+            KeyError: for an axis, or a value on it, that is not there, and for values that no run has together.
         """
         keep = pl.lit(value=True)
         for name, value in chosen.items():
@@ -261,10 +267,13 @@ class Runs(Tabular):
             # As the table has them: the seed 1.0 is its 1.
             keep &= pl.col(name).is_in([known[known.index(entry)] for entry in values])
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
+        if found["table"].is_empty() and len(self):
+            raise NotFoundError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
         return dataclasses.replace(self, **found)
 
     def result(self, **chosen: Any) -> Result:
-        """One run with its time series: made again, which gives the same bits.
+        """One run with its time series: made again, which gives the same bits. Where a class of one's own, or the version of
+        Tailback, has changed since, a warning says that it came out otherwise.
 
         Args:
             chosen: values of axes, which name one scenario of the sweep, and ``seed``; the first seed where it is not said.
@@ -276,13 +285,15 @@ class Runs(Tabular):
         """
         fitting = self.select(**chosen).table
         if fitting.is_empty():
-            raise NotFoundError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
+            raise NotFoundError("there are no runs")
         if left := [name for name in self.axes if fitting[name].n_unique() > 1]:
             raise ArgumentError(_left_open(fitting, left, chosen))
         variant, seed = self.variants[int(fitting["variant"][0])], int(fitting["seed"][0])
         if variant.scenario is None:
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
-        return variant.scenario.run(seed=seed)
+        result = variant.scenario.run(seed=seed)
+        tell_of_others(int(fitting["hash"][0] is not None and result.hash != fitting["hash"][0]), 1)
+        return result
 
     def _shown(self) -> pl.DataFrame:
         return statistics.wide(self.means(), self.keys())

@@ -153,12 +153,19 @@ def groups(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def wide(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """One row per combination of ``keys``, two columns per metric."""
+    """One row per combination of ``keys``, two columns per metric. Its number of runs is that of the metric that most of them
+    have."""
     key = list(keys)
     parts = [table.filter(pl.col("metric") == name) for name in table["metric"].unique(maintain_order=True)]
     shown = [part for part in parts if part["mean"].null_count() < part.height]
     # All parts come from the same groups in the same order.
-    joined = (shown or parts or [table])[0].select(*key, "runs", "failed")
+    joined = (parts or [table])[0].select(*key, "runs", "failed")
+    if parts:
+        joined = joined.with_columns(
+            pl.DataFrame([part["runs"].alias(str(place)) for place, part in enumerate(parts)])
+            .max_horizontal()
+            .alias("runs")
+        )
     for part in shown:
         name = part["metric"][0]
         joined = joined.hstack(

@@ -127,7 +127,10 @@ def _once(table: pl.DataFrame, keys: list[str], outcome: list[str]) -> pl.DataFr
     Raises:
         ArgumentError: where what should be one run came out in two ways.
     """
-    table = table.unique([*keys, *outcome], maintain_order=True, keep="first")
+    # What only one of them has measured of a run is kept, whichever comes first.
+    rest = pl.exclude(*keys, *outcome)
+    whole = table.group_by([*keys, *outcome], maintain_order=True).agg(rest.drop_nulls().first())
+    table = whole.select(table.columns)
     twice = table.filter(pl.struct(keys).is_duplicated())
     if twice.height:
         raise ArgumentError(f"sweeps: seed {twice['seed'][0]} came out differently in two of them; expected {_ALLOWED}")

@@ -91,9 +91,7 @@ def measure(lab: Lab) -> Outcome:
             "off-times end: those who are off when loss falls again were switched off evenly over the 60 s before, so "
             f"they come back evenly over the 60 s after ({_percent(returned, 20)} of them within 20 s, "
             f"{_percent(returned, 40)} within 40 s, {_percent(returned, 60)} within 60 s), and each is on for its "
-            "protected time at least. So PCC has "
-            f"its old rate after {f'{whole[0]} s' if whole.size else 'more than 100 s'} and then exceeds it; the paper "
-            "says about 50 s."
+            f"protected time at least. {_old_rate(float(whole[0]) if whole.size else None, recovery)}; the paper says about 50 s."
         ),
         scenario=scenes.scenario(runs[0]).to_toml(),
     )
@@ -142,6 +140,15 @@ def _part(series: Sequence[float], begin: int, end: int) -> float:
 def _returned(on: Sequence[NDArray[np.bool_]], at: int) -> NDArray[np.float64]:
     """After how many seconds the flows that were off at a time came on again, all runs together."""
     return np.array([float(np.argmax(flow[at:])) for run in on for flow in run if not flow[at] and flow[at:].any()])
+
+
+def _old_rate(whole: float | None, most: float) -> str:
+    """When PCC has its old rate again, or how much of it, as far as the 100 s until loss grows again show."""
+    if whole is not None:
+        return f"So PCC has its old rate after {whole:g} s and then exceeds it"
+    if np.isfinite(most):
+        return f"So PCC has 90 % of its old rate after {most:g} s, and not all of it within 100 s"
+    return "So PCC has less than 90 % of its old rate for 100 s"
 
 
 def _percent(times: NDArray[np.float64], within: float) -> str:
