@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use tailback_control::schemes::Bbr3Config;
 use tailback_control::{AnyController, Reliability, SCHEMES, Scheme};
 use tailback_core::{
-    AckFrequency, BitRate, Burst, Bytes, Choice, Controller, DataAmount, Distribution, Endpoint, Event,
-    Observation, Packet, Span, Time, Tokens,
+    AckFrequency, BitRate, Burst, Bytes, Choice, Controller, Cx, DataAmount, Directive, Distribution,
+    Endpoint, Event, Feedback, Observation, Packet, Sent, Span, Time, Tokens,
 };
 use tailback_transport::source::{AnySource, BulkConfig, Connection, FilesConfig, OnOffConfig, SourceConfig};
 use tailback_transport::{
@@ -296,6 +296,42 @@ proptest! {
         let (straight, _) = run((sender(), receiver()), trouble);
         let (general, _) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
         prop_assert_eq!(straight, general);
+    }
+}
+
+/// A window of one packet, and from a packet's sending on a time-out.
+struct Hasty {
+    timeout: Option<Span>,
+}
+
+impl Controller for Hasty {
+    fn on_feedback(&mut self, _: Time, _: &Feedback<'_>, _: &mut Cx<'_>) {}
+
+    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        if sent.number == 20 {
+            self.timeout = Some(Span::from_millis(90));
+        }
+    }
+
+    fn directive(&self) -> Directive {
+        Directive { timeout: self.timeout, ..Directive::window(Bytes::new(1000)) }
+    }
+}
+
+/// What a law directs when it hears of a packet that leaves counts for that packet.
+#[test]
+fn a_time_out_directed_at_a_packets_sending_is_that_packets() {
+    let config = StreamConfig { reliability: Reliability::Sack, ..StreamConfig::default() };
+    for general in [false, true] {
+        let sender =
+            Sender::new(FLOW, config.clone(), Hasty { timeout: None }, AnySource::finite(Bytes::new(40_000)));
+        let sender = if general { sender.on_general_way() } else { sender };
+        let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+        let test = Pipe::new(sender, receiver, Span::from_millis(20)).dropping(&[(20, 1)]).start();
+        let test = test.run(Span::from_secs(10));
+        let times: Vec<u64> =
+            test.sent().iter().filter(|(_, number)| *number == 20).map(|(at, _)| *at).collect();
+        assert_eq!(times, [800, 890], "general: {general}");
     }
 }
 
