@@ -236,10 +236,8 @@ impl Vivace {
         self.plan.clear();
         self.found = [[None; 2]; 2];
         (self.limited, self.fresh, self.ends) = (false, true, now);
-        // What was sent before says nothing of these.
-        for interval in &mut self.intervals {
-            interval.purpose = Purpose::Wait;
-        }
+        let is_probe = |interval: &Interval| matches!(interval.purpose, Purpose::Probe { .. });
+        debug_assert!(!self.intervals.iter().any(is_probe), "what was sent before says nothing of these");
     }
 
     /// The retransmission timer expired. Where nothing came for long, probes anew around half of the rate, or around the last that
