@@ -318,6 +318,26 @@ mod tests {
         }
     }
 
+    /// The receiver may be there all the same where one packet is lost; where two time-outs follow each other, one packet asks.
+    #[test]
+    fn a_second_time_out_in_a_row_ends_what_was_told() {
+        let max_window = Bytes::new(1 << 40);
+        let params =
+            ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window };
+        let mut remote = PacketPairRemote::new(&PacketPairConfig::default(), &params);
+        let mut rng = Stream::new(1, "test");
+        let mut cx = Cx { rng: &mut rng, notes: None };
+        let (rate, setpoint) = (BitRate::from_bits_per_sec(400_000), SIZE);
+        let told = Envelope::bare(Report::Rate { rate, setpoint });
+        remote.on_feedback(at(0), &Feedback { report: Some(&told), ..Feedback::empty() }, &mut cx);
+        for (consecutive, rate) in [(1, Some(rate)), (2, None)] {
+            let event = Some(CongestionEvent::Timeout { consecutive });
+            remote.on_feedback(at(1000), &Feedback { event, ..Feedback::empty() }, &mut cx);
+            assert_eq!(remote.rate, rate, "{consecutive}");
+        }
+        assert_eq!(remote.directive().window, Some(SIZE));
+    }
+
     /// A sender with nothing to send has not sent what it was told.
     #[test]
     fn what_was_told_before_a_silence_is_not_outstanding() {
