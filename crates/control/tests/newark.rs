@@ -327,6 +327,8 @@ fn an_adaptive_g_goes_below_a_packet_per_round_trip_and_back() {
     }
     // From 2 to 1 packet, and then g doubles three times.
     assert_eq!(line.newark.directive().rate, Some(BitRate::from_bits_per_sec(80_000 / 8)));
+    line.round(1);
+    close(line.newark.window(), 1.0);
     for _ in 0..100 {
         line.round(1);
     }

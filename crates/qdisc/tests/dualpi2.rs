@@ -87,8 +87,8 @@ fn dualpi2_moves_its_base_probability_as_published() {
 /// leaves none behind is never marked.
 #[test]
 fn dualpi2_marks_by_its_ramp() {
-    let marked = |micros: u64, together: usize| {
-        let mut queue = common::build(&config(r#"{"name":"dualpi2"}"#), Capacity::Unlimited);
+    let marked_by = |written: &str, micros: u64, together: usize| {
+        let mut queue = common::build(&config(written), Capacity::Unlimited);
         let mut cx = QueueCx {
             rng: &mut Stream::new(1, "queue"),
             annexes: &mut Annexes::new(),
@@ -112,11 +112,16 @@ fn dualpi2_marks_by_its_ramp() {
         }
         marked
     };
+    let marked = |micros, together| marked_by(r#"{"name":"dualpi2"}"#, micros, together);
     assert_eq!(marked(790, 2), 0);
     assert!((49..=50).contains(&marked(1000, 2)), "{}", marked(1000, 2));
     assert!((74..=75).contains(&marked(1100, 2)), "{}", marked(1100, 2));
     assert!(marked(1200, 2) >= 99);
     assert_eq!(marked(1200, 1), 0);
+    // A ramp of no width is a step (RFC 9332, Fig. 5: at `maxTh` all is marked, whatever `minTh` is).
+    let step = r#"{"name":"dualpi2","ramp_min":"1 ms","ramp_max":"1 ms"}"#;
+    assert_eq!(marked_by(step, 999, 2), 0);
+    assert!(marked_by(step, 1000, 2) >= 99);
 }
 
 /// RFC 9332 §A.2: traffic that does not answer to marks is dropped in the end, in either queue, whatever it could bear.

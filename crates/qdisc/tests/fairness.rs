@@ -397,6 +397,18 @@ fn a_full_buffer_costs_whom_it_says() {
     }
 }
 
+/// Packets of the same size: those behind have the lost one's tag, and its place in front of another flow's that has the same.
+#[test]
+fn packets_behind_one_that_is_lost_take_over_its_place() {
+    // One of flow 0 in transmission; of the three of flow 1 the oldest goes, since the buffer holds three.
+    let jobs = [0, 1, 2, 1, 1].map(|flow| Job::new(0, flow, 1000));
+    let written = r#"{"name":"self-clocked-fair-queueing","buffer":{"victim":"longest-head"}}"#;
+    let outcome = run(&config(written), Capacity::Packets(3), &jobs, 1);
+    assert_eq!(outcome.drops.iter().map(|drop| drop.0).collect::<Vec<_>>(), [1]);
+    let order: Vec<usize> = outcome.departures.iter().map(|departure| departure.job).collect();
+    assert_eq!(order, [0, 3, 2, 4]);
+}
+
 #[test]
 fn lanes_have_classes_and_buffers_of_their_own() {
     let written =

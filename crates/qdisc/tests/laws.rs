@@ -17,6 +17,7 @@ fn may_idle(config: &Config) -> bool {
     match config {
         Config::FramedRoundRobin(_) | Config::HierarchicalRoundRobin(_) | Config::TokenBucket(_) => true,
         Config::Cake(cake) => cake.rate.is_some() || cake.autorate_ingress,
+        Config::Priority(lanes) => lanes.lanes.iter().any(|lane| may_idle(&lane.queue)),
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ use pipe::stream::{config, events, transfer};
 use pipe::{Fate, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
-use tailback_core::{Checker, CongestionEvent, Recovery, Span, Time};
+use tailback_core::{BitRate, Bytes, Checker, CongestionEvent, Directive, Recovery, Span, Time};
 use tailback_transport::StreamConfig;
 
 /// Ours, with and without.
@@ -109,6 +109,20 @@ fn outside_of_fast_recovery_the_window_is_the_controllers() {
     assert_eq!(late(&plain).len(), 5);
     assert_eq!(late(&plain)[0], late(&spread)[0]);
     assert!(plain.finished() && spread.finished());
+}
+
+/// It makes a window less: a rate that stands alone is kept, though with three lost of twenty less arrives than leaves.
+#[test]
+fn a_law_without_a_window_gets_none() {
+    let run = |proportional| {
+        let rate = Some(BitRate::from_bits_per_sec(800_000));
+        let controller = Scripted::new(Directive { window: None, rate, ..Directive::window(Bytes::ZERO) });
+        let test = transfer(by_ranges(proportional), controller, 80).dropping(&[(20, 1), (26, 1), (27, 1)]);
+        test.start().run(Span::from_secs(5))
+    };
+    let (plain, spread) = (run(false), run(true));
+    assert_eq!(events(&spread), [CongestionEvent::Loss, CongestionEvent::RecoveryEnd]);
+    assert_eq!(plain.sent(), spread.sent());
 }
 
 #[test]

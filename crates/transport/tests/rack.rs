@@ -79,6 +79,18 @@ fn a_lost_tail_is_repaired_as_figure_1_says() {
     assert_eq!((test.sender.counters().timeouts, test.sender.probes()), (0, 1));
 }
 
+/// The same of a law that asks for lost retransmissions by themselves: it hears of all losses, and of one event in an episode.
+#[test]
+fn a_lost_retransmission_is_no_second_event_for_a_law_that_asks_for_them() {
+    let config = StreamConfig { lost_retransmissions: true, ..by_time() };
+    let drops: &[(u64, u32)] = &[(2, 1), (3, 1), (4, 1), (2, 2)];
+    let mut test = measured(config, Scripted::window(20), drops);
+    write(&mut test, 4);
+    let test = test.run(Span::from_secs(5));
+    assert_eq!([600, 700].map(|at| test.sent_at(at)), [vec![2, 3], vec![2]]);
+    assert_eq!(events(&test), [CongestionEvent::Loss, CongestionEvent::RecoveryEnd]);
+}
+
 /// The same with proportional rate reduction, which is the one reaction (§9.3).
 #[test]
 fn a_lost_retransmission_is_no_second_event_where_recovery_reduces_in_proportion() {

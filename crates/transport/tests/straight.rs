@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use tailback_control::schemes::Bbr3Config;
 use tailback_control::{AnyController, Reliability, SCHEMES, Scheme};
 use tailback_core::{
-    AckFrequency, BitRate, Burst, Bytes, Choice, Controller, DataAmount, Distribution, Endpoint, Event,
-    Observation, Packet, Span, Time, Tokens,
+    AckFrequency, BitRate, Burst, Bytes, Choice, Controller, Cx, DataAmount, Directive, Distribution,
+    Endpoint, Event, Feedback, Observation, Packet, Sent, Span, Time, Tokens,
 };
 use tailback_transport::source::{AnySource, BulkConfig, Connection, FilesConfig, OnOffConfig, SourceConfig};
 use tailback_transport::{
@@ -297,6 +297,61 @@ proptest! {
         let (general, _) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
         prop_assert_eq!(straight, general);
     }
+}
+
+/// A window of two packets, and a time-out of 90 ms: from the sending of number 20 on, or until 19 is acknowledged.
+struct Hasty {
+    timeout: Option<Span>,
+    begins: bool,
+}
+
+impl Controller for Hasty {
+    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        if self.begins && sent.number == 20 {
+            self.timeout = Some(HASTY);
+        }
+    }
+
+    fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, _: &mut Cx<'_>) {
+        if !self.begins && feedback.acked.iter().any(|one| one.number == 19) {
+            self.timeout = None;
+        }
+    }
+
+    fn directive(&self) -> Directive {
+        Directive { timeout: self.timeout, ..Directive::window(Bytes::new(2000)) }
+    }
+}
+
+const HASTY: Span = Span::from_millis(90);
+
+/// When the first of two that are lost leaves, number 20 or 22: with the straight ways, and without.
+fn repaired(begins: bool) -> [Vec<u64>; 2] {
+    let drops: &'static [(u64, u32)] = if begins { &[(20, 1), (21, 1)] } else { &[(22, 1), (23, 1)] };
+    let config = StreamConfig { reliability: Reliability::Sack, ..StreamConfig::default() };
+    [false, true].map(|general| {
+        let law = Hasty { timeout: (!begins).then_some(HASTY), begins };
+        let sender = Sender::new(FLOW, config.clone(), law, AnySource::finite(Bytes::new(40_000)));
+        let sender = if general { sender.on_general_way() } else { sender };
+        let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+        let test = Pipe::new(sender, receiver, Span::from_millis(20)).dropping(drops).start();
+        let sent = test.run(Span::from_secs(10)).sent();
+        sent.iter().filter(|(_, number)| *number == drops[0].0).map(|(at, _)| *at).collect()
+    })
+}
+
+/// What a law directs when it hears of a packet that leaves counts for that packet.
+#[test]
+fn a_time_out_directed_at_a_packets_sending_is_that_packets() {
+    assert_eq!(repaired(true), [[400, 490], [400, 490]]);
+}
+
+/// What a law directs no more does not count for the next packets: their time-out is RFC 6298's, of 200 ms at least.
+#[test]
+fn a_time_out_that_is_directed_no_more_is_none() {
+    let [straight, general] = repaired(false);
+    assert_eq!(straight, general);
+    assert!(general[0] == 440 && general[1] >= 640, "{general:?}");
 }
 
 /// A configured pace follows the round trip time, which changes while the window stays.

@@ -395,6 +395,31 @@ mod tests {
         assert!(limited > 500 && free > 500, "{limited} and {free} samples");
     }
 
+    /// As in Linux, where nothing was delivered and nothing is under way: zero says that it is not limited.
+    #[test]
+    fn who_has_nothing_to_send_at_first_is_limited() {
+        let mut sampler = DeliveryRate::default();
+        sampler.ran_dry(Bytes::ZERO);
+        send(&mut sampler, 0, 0, 1);
+        assert!(rate(&mut sampler, 40, &[acked(0, 0)]).1);
+        send(&mut sampler, 40, 1, 1);
+        assert!(!rate(&mut sampler, 80, &[acked(40, 1)]).1);
+    }
+
+    /// Which of both arrived, nobody can tell (Karn and Partridge 1987): within 5 ms it was the first, and nothing came so fast.
+    #[test]
+    fn a_packet_that_left_twice_tells_no_round_trip_time() {
+        let mut sampler = DeliveryRate::default();
+        let mut trip = |again, sent, told| {
+            send(&mut sampler, sent, 0, 1);
+            let one = Acked { retransmitted: again, ..acked(sent, 0) };
+            let sample = sampler.on_feedback(at(told), &[one], &[]).expect("a sample");
+            (sample.rtt, sample.rate.is_some())
+        };
+        assert_eq!(trip(false, 0, 40), (Some(Span::from_millis(40)), true));
+        assert_eq!(trip(true, 100, 105), (None, false));
+    }
+
     #[test]
     fn what_was_lost_is_told_with_what_was_known_when_it_left() {
         let mut sampler = DeliveryRate::default();

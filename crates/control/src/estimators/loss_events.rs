@@ -43,7 +43,7 @@ impl Hole {
     /// The time that its numbers lie apart, as a fraction: nanoseconds, and gaps that they are for.
     fn spacing(&self) -> (u128, u128) {
         let ((from, t0), (to, t1)) = (self.before, self.after);
-        (u128::from(t1.since(t0).as_nanos()), u128::from((to - from).max(1)))
+        (u128::from(t1.since(t0).as_nanos()), u128::from(to - from))
     }
 
     /// When a packet of the hole would have come.

@@ -332,3 +332,41 @@ impl Controller for Copa {
         Directive { rate: Some(BitRate::from_bits_per_sec_f64(rate)), ..plain }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least round trip time after one of so many milliseconds, when others of half as much again have come since for so long.
+    fn least(first: u64, millis: u64) -> f64 {
+        let mut delays = Delays::default();
+        for (at, trip) in [(0, first), (millis / 2, first * 3 / 2), (millis, first * 3 / 2)] {
+            let latest = Span::from_millis(trip);
+            let sample = RttSample { latest, smoothed: latest, min: latest };
+            delays.take(Time::ZERO + Span::from_millis(at), &sample, 10.0);
+        }
+        delays.least.get().expect("three were taken") * 1e3
+    }
+
+    /// 10 s, and on paths of more than half a second 20 round trips: a queue that stands for ten round trips is still seen.
+    #[test]
+    fn the_least_round_trip_time_is_remembered_for_ten_seconds_or_twenty_round_trips() {
+        for (first, remembered, forgotten) in [(100, 9_900, 10_100), (1000, 19_900, 20_100)] {
+            assert_eq!(least(first, remembered).round(), first as f64);
+            assert_eq!(least(first, forgotten).round(), first as f64 * 1.5);
+        }
+    }
+    /// Slow start takes the window up to half of what it was when the first time-out came, however many follow.
+    #[test]
+    fn a_second_time_out_in_a_row_halves_nothing_more() {
+        let segment = Bytes::new(1000);
+        let max_window = Bytes::new(1 << 30);
+        let params =
+            ControllerParams { segment, initial_window: segment * 40, initial_ssthresh: None, max_window };
+        let mut copa = Copa::new(&CopaConfig::default(), &params);
+        for consecutive in [1, 2] {
+            copa.on_event(CongestionEvent::Timeout { consecutive });
+            assert_eq!((copa.window, copa.repaired_to), (1.0, 20.0));
+        }
+    }
+}

@@ -386,6 +386,17 @@ mod tests {
         }
     }
 
+    /// 12 500 B/s per second, in two steps of 50 ms: the first has proven nothing, the second was sent in full.
+    #[test]
+    fn who_has_enough_to_send_again_earns_at_once() {
+        let mut lied = Lied::new(&LiedConfig::default(), &params());
+        lied.app_limited = true;
+        for (millis, rate) in [(50, 12_500.0), (100, 13_125.0)] {
+            lied.adapt(Time::ZERO + Span::from_millis(millis), true, 1.0, 1000.0);
+            assert!((lied.rate - rate).abs() < 1e-6, "{}", lied.rate);
+        }
+    }
+
     #[test]
     fn silence_is_congestion_and_ends_at_the_lowest_rate() {
         let mut lied = Lied::new(&LiedConfig::default(), &params());

@@ -98,23 +98,7 @@ impl SchemeConfig for PragueConfig {
     }
 
     fn build(&self, params: &ControllerParams) -> Parts {
-        Parts::sender(Box::new(Prague {
-            aimd: Aimd::new(params),
-            most: params.max_window.as_f64().max(1.0),
-            reference: self.reference_rtt,
-            smoothed: Span::ZERO,
-            rounds: Rounds::default(),
-            rounds_since: 0,
-            alpha: 0.0,
-            seen: false,
-            acked: 0.0,
-            marked: 0.0,
-            round_over: false,
-            updated: Time::ZERO,
-            reduced: None,
-            fraction: None,
-            lone: true,
-        }))
+        Parts::sender(Box::new(Prague::new(self, params)))
     }
 }
 
@@ -146,6 +130,26 @@ pub struct Prague {
 }
 
 impl Prague {
+    fn new(config: &PragueConfig, params: &ControllerParams) -> Self {
+        Self {
+            aimd: Aimd::new(params),
+            most: params.max_window.as_f64().max(1.0),
+            reference: config.reference_rtt,
+            smoothed: Span::ZERO,
+            rounds: Rounds::default(),
+            rounds_since: 0,
+            alpha: 0.0,
+            seen: false,
+            acked: 0.0,
+            marked: 0.0,
+            round_over: false,
+            updated: Time::ZERO,
+            reduced: None,
+            fraction: None,
+            lone: true,
+        }
+    }
+
     fn window(&self) -> f64 {
         self.fraction.unwrap_or(self.aimd.law.window)
     }
@@ -278,6 +282,36 @@ impl Controller for Prague {
             rate: Some(BitRate::from_bits_per_sec_f64(rate * 8.0)),
             burst: Burst { depth, tokens: Tokens::Constant },
             ..plain
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::Stream;
+
+    use super::*;
+
+    /// Marks count packets, and acknowledgements bytes: of small packets more may be marked than segments were acknowledged. The
+    /// fraction is 1 at most, and moves alpha by a sixteenth of what it is off.
+    #[test]
+    fn no_more_than_all_is_marked() {
+        let segment = Bytes::new(1000);
+        let max_window = Bytes::new(1 << 30);
+        let params =
+            ControllerParams { segment, initial_window: segment * 10, initial_ssthresh: None, max_window };
+        for (marked, expected) in [(1.0, 0.484_375), (4.0, 0.531_25), (8.0, 0.531_25)] {
+            let mut prague = Prague::new(&PragueConfig::default(), &params);
+            (prague.alpha, prague.seen, prague.round_over) = (0.5, true, true);
+            (prague.acked, prague.marked) = (4.0, marked);
+            let now = Time::ZERO + Span::from_secs(1);
+            prague.measure(
+                now,
+                &Feedback::empty(),
+                0.0,
+                &mut Cx { rng: &mut Stream::new(1, "prague"), notes: None },
+            );
+            assert_eq!(prague.alpha, expected, "{marked} of 4");
         }
     }
 }

@@ -182,6 +182,22 @@ mod tests {
         kept
     }
 
+    /// The usual gap is 250 ms at first, and stays so where all are: none is longer. One that is 4 ns longer (the average follows by a
+    /// quarter) ends the window, of which it tells the rate.
+    #[test]
+    fn a_gap_as_long_as_the_usual_one_is_no_long_one() {
+        let mut arrivals = Arrivals::new(None);
+        let mut arrive = |nanos| {
+            arrivals.arrive(Time::from_nanos(nanos), Bytes::new(1000), Bytes::ZERO);
+            arrivals.rate()
+        };
+        for n in 0..=4 {
+            assert_eq!(arrive(n * 250_000_000), BitRate::ZERO);
+        }
+        // 5000 B in 1.25 s, of which the average takes a quarter at first.
+        assert_eq!(arrive(1_250_000_004), BitRate::from_bits_per_sec(8 * 999));
+    }
+
     /// 15/16 of what arrives, by the peaks: up within some gaps, down by a 256th at each.
     #[test]
     fn the_estimate_follows_what_arrives() {

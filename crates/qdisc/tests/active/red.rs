@@ -131,15 +131,21 @@ fn adaptive_red_moves_its_parameters_as_published() {
     bench.admit(Time::ZERO, &mut packet(), 1000);
     assert!((bench.told("average_packets") - 0.999_5).abs() < 1e-6);
     // 2001, Fig. 1: each half second, times 0.9 while the average is low, plus 0.01 or a quarter while it is high.
-    let standing = |waiting: u32| {
-        let written = r#"{"name":"red","adaptive":true,"weight":1,"min":"20 packets","max":"60 packets"}"#;
-        let mut bench = Bench::new(written, Capacity::Unlimited);
+    let standing_from = |max_p: f64, waiting: u32| {
+        let written = format!(
+            r#"{{"name":"red","adaptive":true,"weight":1,"min":"20 packets","max":"60 packets","max_p":{max_p}}}"#
+        );
+        let mut bench = Bench::new(&written, Capacity::Unlimited);
         for n in 0..=260 {
             bench.admit(millis(10 * n), &mut packet(), waiting);
         }
         bench.told("max_p")
     };
+    let standing = |waiting| standing_from(0.1, waiting);
     assert!((standing(10) - 0.1 * 0.9_f64.powi(5)).abs() < 1e-12, "{}", standing(10));
     assert!((standing(50) - 0.15).abs() < 1e-12, "{}", standing(50));
     assert_eq!(standing(40), 0.1, "in the middle it rests");
+    // Up to 0.5 and down to 0.01: no step is taken beyond.
+    assert!((standing_from(0.485, 50) - 0.505).abs() < 1e-12, "{}", standing_from(0.485, 50));
+    assert!((standing_from(0.0105, 10) - 0.009_45).abs() < 1e-12, "{}", standing_from(0.0105, 10));
 }

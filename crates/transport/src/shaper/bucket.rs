@@ -340,6 +340,24 @@ mod tests {
         assert!((square / (2.0 * expected * expected) - 1.0).abs() < 0.03, "{square}");
     }
 
+    /// Neither a nanosecond later, nor never: nothing would then come in at all any more.
+    #[test]
+    fn a_poisson_token_is_there_when_it_is_due() {
+        let mut rng = Stream::new(8, "test");
+        let mut bucket = bucket(0, Tokens::Poisson, &mut rng);
+        let at = |nanos| Time::ZERO + Span::from_nanos(nanos);
+        assert_eq!(bucket.spend(at(0), 1000, RATE), None);
+        bucket.until_next = 500 * u128::from(RATE.bits_per_sec());
+        for (now, answer) in [(0, Some(at(500))), (499, Some(at(500))), (500, None)] {
+            bucket.accrue(at(now), RATE, &mut rng);
+            assert_eq!(bucket.spend(at(now), 1000, RATE), answer, "{now}");
+        }
+        // The next is drawn to come at once.
+        bucket.until_next = 0;
+        bucket.accrue(at(500), RATE, &mut rng);
+        assert_eq!(bucket.spend(at(500), 1000, RATE), None);
+    }
+
     #[test]
     fn poisson_tokens_beyond_the_depth_are_discarded() {
         let mut rng = Stream::new(3, "test");

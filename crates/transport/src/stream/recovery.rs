@@ -98,10 +98,9 @@ impl LossRecovery {
 
     /// Vegas's timer learns that the oldest segment is about to leave again.
     fn lengthen(&mut self) {
-        let (first, outstanding) = (self.ring.first(), self.ring.end() - self.ring.first());
-        let again = self.ring.get(first).transmissions > 1;
+        let again = self.ring.get(self.ring.first()).transmissions > 1;
         if let Some(timer) = self.vegas_timer() {
-            timer.retransmitted(again, outstanding);
+            timer.retransmitted(again);
         }
     }
 
@@ -299,7 +298,7 @@ impl LossRecovery {
         self.forget_probe(now);
         self.timed = NONE;
         if let Some(timer) = self.vegas_timer() {
-            timer.worried = 0;
+            timer.worried = false;
         }
         self.note_reduction();
         self.consecutive = self.consecutive.saturating_add(1);

@@ -8,7 +8,7 @@ use tailback_core::{Acked, Bytes, Echoes, PairPosition, Ranges, Recovery, SeqRan
 
 use super::ring::Record;
 use super::spurious::Doubt;
-use super::{LossRecovery, NONE, Own};
+use super::{LossRecovery, Own};
 use crate::config::{RttSampling, StreamConfig};
 use crate::teller::Next;
 
@@ -17,7 +17,6 @@ impl LossRecovery {
     /// functions here are all that happens, and [`LossRecovery::on_beyond`] tells of no event.
     pub(crate) fn is_usual(&self, config: &StreamConfig) -> bool {
         config.rtt_sampling == RttSampling::EveryAck
-            && self.timed == NONE
             && self.own.as_deref().is_none_or(Own::may_go_straight)
             && !self.rtt.is_directed()
             && self.inflation == 0
@@ -45,7 +44,12 @@ impl LossRecovery {
             && self.high_sacked <= first
             && self.lost_edge <= first
             && self.next_retransmit <= first;
-        nothing_missing && self.dup_acks == 0 && self.limited == 0 && self.consecutive == 0
+        let is_calm = nothing_missing && self.dup_acks == 0 && self.limited == 0;
+        debug_assert!(
+            !is_calm || self.consecutive == 0,
+            "an acknowledgement that advances ends a time-out's repair"
+        );
+        is_calm
     }
 
     /// Everything below `number` is acknowledged; nothing happens and `None` is given unless that is the oldest segment

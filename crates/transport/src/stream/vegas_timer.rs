@@ -5,8 +5,9 @@
 //! older than the time-out is retransmitted
 //!
 //! * at a duplicate acknowledgement, be it the first: a window too small for three of them need not wait for the timer;
-//! * at the first and the second fresh acknowledgement after a retransmission: it was lost with the others, and no
-//!   duplicates may come.
+//! * at the first fresh acknowledgement after a retransmission, this one's too: it was lost with the others, and no
+//!   duplicates may come. The paper has a look at the second as well; the authors' code, and ns-2's after it, only where the
+//!   first showed another loss, and so does this.
 //!
 //! The paper does not give the time-out. The authors' code, and ns-2's after it, take 17/16 of the smoothed round trip
 //! time plus twice its variation, with the gains of RFC 6298, and lengthen it at each retransmission until the next
@@ -25,8 +26,8 @@ pub(super) struct VegasTimer {
     variation: f64,
     /// None before a sample.
     timeout: Option<Span>,
-    /// So many fresh acknowledgements are followed by a look at the oldest segment.
-    pub(super) worried: u8,
+    /// The next fresh acknowledgement is followed by a look at the oldest segment.
+    pub(super) worried: bool,
 }
 
 /// No time-out grows beyond this.
@@ -47,11 +48,11 @@ impl VegasTimer {
         self.timeout = Some(Span::from_nanos(timeout as u64).min(LONGEST));
     }
 
-    /// A segment leaves again; `before` says whether not for the first time. `outstanding` counts segments.
-    pub(super) fn retransmitted(&mut self, before: bool, outstanding: u64) {
+    /// A segment leaves again; `before` says whether not for the first time.
+    pub(super) fn retransmitted(&mut self, before: bool) {
         let factor = if before { 2.0 } else { 1.125 };
         self.timeout = self.timeout.map(|timeout| timeout.mul_f64(factor).min(LONGEST));
-        self.worried = outstanding.min(2) as u8;
+        self.worried = true;
     }
 }
 
@@ -84,15 +85,7 @@ impl LossRecovery {
 
     /// Whether a fresh acknowledgement shows another segment to be lost with one that was retransmitted.
     pub(super) fn is_worried(&mut self, now: Time) -> bool {
-        let Some(timer) = self.vegas_timer() else { return false };
-        if timer.worried == 0 {
-            return false;
-        }
-        timer.worried -= 1;
-        let overdue = self.is_overdue(now);
-        if !overdue && let Some(timer) = self.vegas_timer() {
-            timer.worried = 0;
-        }
-        overdue
+        let worried = self.vegas_timer().is_some_and(|timer| std::mem::take(&mut timer.worried));
+        worried && self.is_overdue(now)
     }
 }

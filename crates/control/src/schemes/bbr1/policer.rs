@@ -143,6 +143,48 @@ mod tests {
         assert!(!found(8, Some(5)));
     }
 
+    /// The rate in force after an interval of so many nanoseconds behind one of 2000 B/s, in which so much was delivered and so
+    /// much lost.
+    fn after(nanos: u64, delivered: u64, lost: u64) -> Option<f64> {
+        let mut policer = Policer { sampling: true, rate: 2000.0, ..Policer::default() };
+        let sample = DeliverySample {
+            delivered: Bytes::new(delivered),
+            lost: Bytes::new(lost),
+            ..DeliverySample::default()
+        };
+        policer.end_interval(Time::from_nanos(nanos), &sample);
+        policer.rate()
+    }
+
+    /// `bbr_lt_bw_interval_done`: 4 kbit/s apart are alike, however slow, from a loss of a fifth (50 of 256) and 1 ms on.
+    #[test]
+    fn slow_rates_are_alike_within_four_kilobits_per_second() {
+        let second = 1_000_000_000;
+        assert_eq!(after(second, 2500, 600), Some(2250.0));
+        assert_eq!(after(second, 2501, 600), None);
+        assert_eq!(after(second, 1500, 600), Some(1750.0));
+        assert_eq!(after(second, 2304, 450), Some(2152.0));
+        assert_eq!(after(second, 2304, 449), None, "too little lost");
+        assert_eq!(after(1_000_000, 2, 1), Some(2000.0));
+        assert_eq!(after(999_999, 2, 1), None, "too short");
+    }
+
+    /// Linux counts a time-out as a loss: an interval begins with the next sample, and with no other.
+    #[test]
+    fn a_time_out_begins_an_interval() {
+        for timed_out in [false, true] {
+            let mut policer = Policer::default();
+            let take = |policer: &mut Policer| {
+                policer.take(Time::ZERO, &DeliverySample::default(), &Rounds::default(), true);
+                (policer.sampling, policer.timed_out)
+            };
+            if timed_out {
+                policer.on_timeout();
+            }
+            assert_eq!(take(&mut policer), (timed_out, false));
+        }
+    }
+
     /// A sample without a rate is none: neither its loss nor what it says of time and data counts (`bbr_update_bw`).
     #[test]
     fn a_sample_without_a_rate_is_none() {

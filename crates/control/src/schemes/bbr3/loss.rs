@@ -167,7 +167,12 @@ mod tests {
         bbr.on_event(CongestionEvent::Timeout { consecutive: 1 }, &Feedback::empty());
         assert!(!ends_startup(&mut bbr, 6, 900, 5000), "after a time-out");
         bbr.on_event(CongestionEvent::Loss, &Feedback::empty());
+        bbr.model.inflight_latest = 8000.0;
         assert!(ends_startup(&mut bbr, 6, 201, 5000));
+        assert_eq!(
+            bbr.model.bounds.inflight_long, 8000.0,
+            "what flew in the round, where the product is less"
+        );
     }
 
     #[test]

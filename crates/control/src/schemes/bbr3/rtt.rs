@@ -82,6 +82,5 @@ impl RoundTrips {
         if let Some((_, at)) = &mut self.probed {
             *at = now;
         }
-        (self.done, self.round_over) = (None, false);
     }
 }

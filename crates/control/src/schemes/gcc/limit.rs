@@ -42,3 +42,32 @@ impl Limit {
         self.since.is_some() || self.ended.is_some_and(|ended| now - ended < seconds)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1 Mbit/s nothing was sent for ten seconds. At 100 kbit/s the budget is 32.5 kbit, and 20 kbit take it below a half.
+    #[test]
+    fn a_budget_is_that_of_the_present_rate() {
+        let mut limit = Limit::default();
+        for now in [0.0, 10.0] {
+            limit.on_sent(now, 0.0, 1e6);
+        }
+        assert_eq!(limit.since(), Some(10.0));
+        limit.on_sent(11.0, 26_000.0, 1e5);
+        assert_eq!(limit.since(), Some(10.0), "65 kbit were to be had in a second");
+        limit.on_sent(11.0, 20_000.0, 1e5);
+        assert_eq!((limit.since(), limit.lately(11.0, 3.0)), (None, true));
+    }
+
+    #[test]
+    fn a_lower_rate_has_a_smaller_budget_at_once() {
+        let mut limit = Limit::default();
+        for now in [0.0, 10.0] {
+            limit.on_sent(now, 0.0, 1e6);
+        }
+        limit.on_sent(10.0, 20_000.0, 1e5);
+        assert_eq!(limit.since(), None);
+    }
+}

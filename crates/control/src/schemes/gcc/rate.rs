@@ -160,6 +160,17 @@ mod tests {
         assert!((reached / 3e6 - 1.0).abs() < 0.02, "{reached}");
     }
 
+    /// For a round trip, but 10 ms at least and 200 ms at most.
+    #[test]
+    fn over_use_waits_for_what_the_last_change_does() {
+        let rate = Rate { changed: Some(1.0), ..Rate::new(1e6, 30e3) };
+        for (round_trip, pause) in [(0.001, 0.010), (0.1, 0.1), (0.5, 0.2)] {
+            let waits = |passed: f64, arriving| rate.reduced_lately(1.0 + passed, Some(arriving), round_trip);
+            assert!(waits(pause - 1e-6, 500e3) && !waits(pause + 1e-6, 500e3), "{round_trip}");
+            assert!(!waits(pause - 1e-6, 499e3), "{round_trip}: less than half arrives");
+        }
+    }
+
     /// A decrease leaves 0.85 of what arrives, less 5 kbit/s; then a packet per response time is added: at 100 ms 24 kbit/s
     /// each second for one of 1200 bytes, less for those into which a frame of four to five such is cut.
     #[test]

@@ -279,6 +279,18 @@ mod tests {
         }
     }
 
+    /// "After so many that arrive before the one ahead of them": in a row.
+    #[test]
+    fn a_group_in_order_ends_a_row_of_overtaken_ones() {
+        let mut line = Trendline::default();
+        for step in 0..4 {
+            line.reordered = REORDERED - 1;
+            let sent = 10.0 * f64::from(step);
+            line.take(sent + 50.0, sent, sent + 50.0);
+        }
+        assert_eq!(line.reordered, 0);
+    }
+
     #[test]
     fn a_queue_that_drains_is_under_use() {
         let mut line = Trendline::default();

@@ -139,6 +139,16 @@ mod tests {
         assert_eq!((timer.in_force(), timer.next(Some(FAST))), (Some(FAST), None));
     }
 
+    /// Where a round trip takes longer than a pair, the pair's time counts.
+    #[test]
+    fn no_rate_is_kept_beyond_its_pair() {
+        let mut timer = timer(RateChange::WithinRoundTrip);
+        timer.change(at(999), Some(FAST), Some(Span::from_secs(2)));
+        assert_eq!(timer.in_force(), Some(SLOW));
+        timer.change(at(1000), Some(FAST), Some(Span::from_secs(2)));
+        assert_eq!(timer.in_force(), Some(FAST));
+    }
+
     #[test]
     fn the_memorandums_timer_runs_to_its_end() {
         let mut timer = timer(RateChange::AtTick);

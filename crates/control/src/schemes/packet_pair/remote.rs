@@ -266,3 +266,89 @@ impl Controller for PacketPairRemote {
         Directive { window, probe, timeout, rate, ..Directive::window(Bytes::MAX) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::{Annex, FlowId, Kind, PairPosition, Stream};
+
+    use super::*;
+
+    const SIZE: Bytes = Bytes::new(1000);
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// A header that says 10 kB.
+    const TEN: ControlInfo = ControlInfo {
+        pair: 0,
+        packets_sent: 0,
+        bytes_sent: Bytes::ZERO,
+        in_flight: Bytes::new(10_000),
+        virtual_delay: Span::ZERO,
+        sent_at: Time::ZERO,
+        echo: None,
+        held: Span::ZERO,
+        rtt: None,
+        app_rate: None,
+        request: None,
+    };
+
+    /// A receiver that has told 50 kB/s, 100 ms away.
+    fn policy() -> PacketPairPolicy {
+        let max_window = Bytes::new(1 << 40);
+        let params =
+            ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window };
+        let mut policy = PacketPairPolicy::new(&PacketPairConfig::default(), &params);
+        policy.pair.rate = Some(50.0);
+        policy.round_trip = Span::from_millis(100);
+        policy
+    }
+
+    /// In the last 100 ms 5 kB were told, and what arrived later than its beginning is taken off: of what arrived just then the
+    /// sender knew when the header left.
+    #[test]
+    fn what_is_outstanding_changes_by_what_was_told_and_what_arrived_in_a_round_trip() {
+        for (nanos, expected) in [(0, 14_000.0), (1, 13_000.0)] {
+            let mut policy = policy();
+            assert_eq!(policy.outstanding(at(0), SIZE, &TEN), 10_000.0, "nothing was told before");
+            policy.outstanding(at(40) + Span::from_nanos(nanos), SIZE, &TEN);
+            let outstanding = policy.outstanding(at(140), SIZE, &TEN);
+            assert!((outstanding - expected).abs() < 1e-6, "{nanos}: {outstanding}");
+        }
+    }
+
+    /// The receiver may be there all the same where one packet is lost; where two time-outs follow each other, one packet asks.
+    #[test]
+    fn a_second_time_out_in_a_row_ends_what_was_told() {
+        let max_window = Bytes::new(1 << 40);
+        let params =
+            ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window };
+        let mut remote = PacketPairRemote::new(&PacketPairConfig::default(), &params);
+        let mut rng = Stream::new(1, "test");
+        let mut cx = Cx { rng: &mut rng, notes: None };
+        let (rate, setpoint) = (BitRate::from_bits_per_sec(400_000), SIZE);
+        let told = Envelope::bare(Report::Rate { rate, setpoint });
+        remote.on_feedback(at(0), &Feedback { report: Some(&told), ..Feedback::empty() }, &mut cx);
+        for (consecutive, rate) in [(1, Some(rate)), (2, None)] {
+            let event = Some(CongestionEvent::Timeout { consecutive });
+            remote.on_feedback(at(1000), &Feedback { event, ..Feedback::empty() }, &mut cx);
+            assert_eq!(remote.rate, rate, "{consecutive}");
+        }
+        assert_eq!(remote.directive().window, Some(SIZE));
+    }
+
+    /// A sender with nothing to send has not sent what it was told.
+    #[test]
+    fn what_was_told_before_a_silence_is_not_outstanding() {
+        let mut policy = policy();
+        policy.outstanding(at(0), SIZE, &TEN);
+        policy.pair.timeout = Some(Span::from_millis(300));
+        let mut packet = Packet::new(Kind::Data, FlowId(0), 0, SIZE);
+        packet.set_pair(PairPosition::First);
+        let annex = Annex::Control(ControlInfo { in_flight: SIZE, ..TEN });
+        let arrival = Arrival { packet: &packet, annex: Some(&annex), is_new: true };
+        policy.on_arrival(at(1000), &arrival, &mut Cx { rng: &mut Stream::new(1, "test"), notes: None });
+        assert_eq!(policy.outstanding(at(1010), SIZE, &TEN), 10_000.0);
+    }
+}

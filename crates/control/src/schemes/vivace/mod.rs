@@ -236,10 +236,8 @@ impl Vivace {
         self.plan.clear();
         self.found = [[None; 2]; 2];
         (self.limited, self.fresh, self.ends) = (false, true, now);
-        // What was sent before says nothing of these.
-        for interval in &mut self.intervals {
-            interval.purpose = Purpose::Wait;
-        }
+        let is_probe = |interval: &Interval| matches!(interval.purpose, Purpose::Probe { .. });
+        debug_assert!(!self.intervals.iter().any(is_probe), "what was sent before says nothing of these");
     }
 
     /// The retransmission timer expired. Where nothing came for long, probes anew around half of the rate, or around the last that
@@ -415,9 +413,8 @@ mod tests {
         vivace.on_feedback(now, feedback, &mut Cx { rng: &mut rng, notes: None });
     }
 
-    /// Round trips of 40 ms: a time-out 70 ms after a packet was heard of leaves the rate, one after 90 ms halves it.
-    #[test]
-    fn a_time_out_halves_the_rate_in_silence_alone() {
+    /// Past the start, at 10 Mbit/s with round trips of 40 ms.
+    fn vivace() -> Vivace {
         let size = Bytes::new(1500);
         let params = ControllerParams {
             segment: size,
@@ -427,8 +424,15 @@ mod tests {
         };
         let mut vivace = Vivace::new(&VivaceConfig::default(), &params);
         (vivace.smoothed, vivace.starting, vivace.rate) = (Some(Span::from_millis(40)), false, 10.0);
+        vivace
+    }
+
+    /// Round trips of 40 ms: a time-out 70 ms after a packet was heard of leaves the rate, one after 90 ms halves it.
+    #[test]
+    fn a_time_out_halves_the_rate_in_silence_alone() {
+        let mut vivace = vivace();
         vivace.begin();
-        let (sent_at, pair) = (Time::ZERO, PairPosition::Single);
+        let (sent_at, size, pair) = (Time::ZERO, Bytes::new(1500), PairPosition::Single);
         let acked = [Acked { number: 0, size, sent_at, retransmitted: false, pair, tag: u32::MAX }];
         let expired = Some(CongestionEvent::Timeout { consecutive: 1 });
         hear(&mut vivace, 1000, &Feedback { acked: &acked, ..Feedback::empty() });
@@ -436,5 +440,20 @@ mod tests {
         assert!((vivace.rate - 10.0).abs() < 1e-9, "{}", vivace.rate);
         hear(&mut vivace, 1090, &Feedback { event: expired, ..Feedback::empty() });
         assert!((vivace.rate - 5.0).abs() < 1e-9, "{}", vivace.rate);
+    }
+
+    /// Too many are under way, and the oldest is a probe: nothing is known of it, and nothing is made of the others.
+    #[test]
+    fn a_probe_of_which_nothing_is_known_moves_no_rate() {
+        let mut vivace = vivace();
+        vivace.found = [[Some(1.0), Some(2.0)], [None, Some(2.0)]];
+        for id in 0..=MOST as u32 {
+            let mut interval = Interval::new(id, 10.0, Purpose::Wait);
+            interval.sent = 1;
+            vivace.intervals.push_back(interval);
+        }
+        vivace.intervals[0].purpose = Purpose::Probe { pair: 1, above: false };
+        vivace.settle(Time::ZERO, None, &mut Cx { rng: &mut Stream::new(1, "vivace"), notes: None });
+        assert_eq!((vivace.rate, vivace.intervals.len(), vivace.found), (10.0, MOST, [[None; 2]; 2]));
     }
 }
