@@ -167,7 +167,7 @@ proptest! {
     #[test]
     fn in_lanes(
         jobs in wild(3, 150), capacity in capacities(), which in 0..BY_TIME, steps in steps(), first in 100_000_u64..30_000_000,
-        over_a_shaper: bool,
+        over_a_shaper in prop::bool::weighted(0.1),
     ) {
         let (jobs, first) = (without_long_pauses(jobs), BitRate::from_bits_per_sec(first));
         let (mut inner, mut queue) = (LAWS[which].to_owned(), timed(which, capacity, first));
@@ -190,6 +190,10 @@ proptest! {
         let anew = served(&mut anew, &jobs, first, &steps);
         prop_assert_eq!(difference(&ours, &anew), None);
     }
+}
+
+proptest! {
+    #![proptest_config(common::cases(100))]
 
     /// What waits for tokens waits on while the line stands still, and leaves behind a slower line as that lets it.
     #[test]
