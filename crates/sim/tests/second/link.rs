@@ -129,7 +129,7 @@ impl Keeper {
 }
 
 fn cost(size: u64) -> i128 {
-    i128::from(size) * BYTE as i128
+    i128::from(size) * BYTE.cast_signed()
 }
 
 impl Described {

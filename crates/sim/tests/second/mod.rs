@@ -52,7 +52,7 @@ fn spec(name: &str, described: &Described) -> LinkSpec {
         delay: step.delay.map(Span::from_nanos),
     }));
     spec.trace = described.trace.as_ref().map(|(times, bytes)| {
-        let text: String = times.iter().map(|at| format!("{at}\n")).collect();
+        let text = times.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
         DeliveryTrace::parse(&text, Bytes::new(*bytes)).expect("a good trace")
     });
     spec
@@ -123,7 +123,9 @@ prop_compose! {
         let mut steps = steps;
         if trace.is_some() {
             // A scenario has a trace or other rates.
-            steps.iter_mut().for_each(|step| step.rate = None);
+            for step in &mut steps {
+                step.rate = None;
+            }
         }
         // CAKE drops of the longest queue, which is no line's way.
         let capacity = if matches!(gate, Gate::Clock { .. }) { Capacity::Unlimited } else { capacity };
