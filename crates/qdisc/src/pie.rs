@@ -377,11 +377,17 @@ mod tests {
             let mut once = Law { config, before, probability: 10_f64.powf(-decades), burst_left };
             let mut each = once.clone();
             once.update(delay, times);
+            let mut greatest = each.probability;
             for _ in 0..times {
                 each.update(delay, 1);
+                greatest = greatest.max(each.probability);
             }
+            // Each of so many sums is rounded as its size wants, which shows where they come to little in the end.
+            let rounding = times as f64 * f64::EPSILON * greatest;
             let apart = (once.probability - each.probability).abs();
-            prop_assert!(apart <= 1e-9 * each.probability, "{} or {}", once.probability, each.probability);
+            prop_assert!(
+                apart <= 1e-9 * each.probability + rounding, "{} or {}", once.probability, each.probability
+            );
             prop_assert_eq!((once.before, once.burst_left), (each.before, each.burst_left));
         }
     }

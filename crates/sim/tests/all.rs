@@ -15,5 +15,6 @@ mod full;
 mod gathering;
 mod laws;
 mod left_out;
+mod second;
 mod shared_links;
 mod stopped;

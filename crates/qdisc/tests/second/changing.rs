@@ -1,6 +1,7 @@
-//! PIE, PI and REM on a line whose rate changes at given times and that may stand still, alone and in lanes: each with a timer for
-//! every look, which sees what waits and how fast the line is then, beside the library's, which looks back when it is called. The
-//! laws and the timers are those of `arrivals` and `periodic`, the lanes those of `lines`, the server is of this file.
+//! PIE, PI and REM on a line whose rate changes at given times and that may stand still, alone, in lanes and under shapers: each with
+//! a timer for every look, which sees what waits and how fast the line is then, beside the library's, which looks back when it is
+//! called. The laws and the timers are those of `arrivals` and `periodic`, lanes and shapers those of `lines`, the server is of this
+//! file.
 
 use proptest::prelude::*;
 use tailback_core::{
@@ -10,7 +11,7 @@ use tailback_core::{
 use tailback_qdisc::{BuildCx, Discipline};
 
 use super::lines;
-use super::periodic::{BY_TIME, LAWS, timed, without_long_pauses};
+use super::periodic::{BY_TIME, LAWS, shaper, timed, without_long_pauses};
 use crate::common::wild::{capacities, wild};
 use crate::common::{self, Job, RATE};
 
@@ -64,6 +65,17 @@ impl Line<'_> {
             self.idle_since = Some(now);
         }
     }
+
+    /// When a shaper has something, whoever waits for it.
+    fn ready(&self, now: Time) -> Option<Time> {
+        let waits = self.queue.backlog().packets > 0;
+        let ready = if waits { self.queue.next_ready(now) } else { None };
+        assert!(
+            !waits || ready.is_some_and(|ready| ready > now),
+            "packets wait, but for when? {ready:?} at {now}"
+        );
+        ready
+    }
 }
 
 /// Plays the arrivals in, over a line that has this rate first and another one from each step on.
@@ -82,13 +94,16 @@ fn served(
         annexes: Annexes::new(),
         fates: Vec::new(),
     };
+    let mut now = Time::ZERO;
     let (mut jobs, mut steps) = (jobs.iter().enumerate().peekable(), steps.iter().copied().peekable());
     loop {
         let (step, arrival) = (steps.peek().map(|step| step.0), jobs.peek().map(|(_, job)| job.at));
         // Timers alone do not keep the line going for ever.
-        let Some(work) = [line.busy, step, arrival].into_iter().flatten().min() else { break };
+        let stands = line.busy.is_some() || line.rate == BitRate::ZERO;
+        let ready = if stands { None } else { line.ready(now) };
+        let Some(work) = [line.busy, step, arrival, ready].into_iter().flatten().min() else { break };
         let timer = line.queue.next_timer().filter(|timer| *timer <= work);
-        let now = timer.unwrap_or(work);
+        now = timer.unwrap_or(work);
         // What is looked at at the instant of a step is of the time before.
         if timer.is_some() && line.busy != Some(now) {
             line.call(now, |queue, cx| queue.on_timer(now, cx));
@@ -152,21 +167,42 @@ proptest! {
     #[test]
     fn in_lanes(
         jobs in wild(3, 150), capacity in capacities(), which in 0..BY_TIME, steps in steps(), first in 100_000_u64..30_000_000,
+        over_a_shaper in prop::bool::weighted(0.1),
     ) {
         let (jobs, first) = (without_long_pauses(jobs), BitRate::from_bits_per_sec(first));
+        let (mut inner, mut queue) = (LAWS[which].to_owned(), timed(which, capacity, first));
+        if over_a_shaper {
+            let (written, anew) = shaper(which, capacity, first);
+            (inner, queue) = (written, Discipline::Custom(Box::new(anew)));
+        }
         let written = format!(
-            r#"{{"name":"priority","lanes":[{{}},{{"queue":{}}}],
-                "classes":[{{"flows":[0],"lane":0}},{{"flows":[1,2],"lane":1}}]}}"#,
-            LAWS[which]
+            r#"{{"name":"priority","lanes":[{{}},{{"queue":{inner}}}],
+                "classes":[{{"flows":[0],"lane":0}},{{"flows":[1,2],"lane":1}}]}}"#
         );
         let ours = served(&mut ours(&written, capacity, first), &jobs, first, &steps);
         let mut anew = lines::Priority {
-            lanes: vec![self::ours(r#"{"name":"drop-tail"}"#, capacity, first), timed(which, capacity, first)],
+            lanes: vec![self::ours(r#"{"name":"drop-tail"}"#, capacity, first), queue],
             class: |flow| Some(usize::from(flow != 0)),
             capacities: vec![capacity; 2],
             away: vec![Some(Time::ZERO); 2],
             had: vec![lines::Had::nothing(first), lines::Had::nothing(first)],
         };
+        let anew = served(&mut anew, &jobs, first, &steps);
+        prop_assert_eq!(difference(&ours, &anew), None);
+    }
+}
+
+proptest! {
+    #![proptest_config(common::cases(100))]
+
+    /// What waits for tokens waits on while the line stands still, and leaves behind a slower line as that lets it.
+    #[test]
+    fn under_a_shaper(
+        jobs in wild(3, 150), capacity in capacities(), which in 0..BY_TIME, steps in steps(), first in 100_000_u64..30_000_000,
+    ) {
+        let (jobs, first) = (without_long_pauses(jobs), BitRate::from_bits_per_sec(first));
+        let (written, mut anew) = shaper(which, capacity, first);
+        let ours = served(&mut ours(&written, capacity, first), &jobs, first, &steps);
         let anew = served(&mut anew, &jobs, first, &steps);
         prop_assert_eq!(difference(&ours, &anew), None);
     }

@@ -216,7 +216,8 @@ impl QueueDiscipline for Priority {
 
     fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
         for number in 0..self.lanes.len() {
-            self.with(number, cx, |lane, cx| lane.on_rate(now, rate, cx));
+            let its = Had::of(rate, self.had[number].part());
+            self.with(number, cx, |lane, cx| lane.on_rate(now, its, cx));
             self.had[number].tell(rate);
         }
     }
@@ -360,6 +361,14 @@ impl QueueDiscipline for Shaper {
             if class.queue.next_timer().is_some_and(|due| due <= now) {
                 class.with(cx, |queue, cx| queue.on_timer(now, cx));
             }
+        }
+    }
+
+    fn on_rate(&mut self, now: Time, rate: BitRate, cx: &mut QueueCx<'_>) {
+        for class in &mut self.classes {
+            let its = Had::of(rate.min(self.rate), class.had.part()).min(class.rate);
+            class.with(cx, |queue, cx| queue.on_rate(now, its, cx));
+            class.had.tell(rate.min(self.rate));
         }
     }
 

@@ -199,8 +199,8 @@ pub fn without_long_pauses(jobs: Vec<Job>) -> Vec<Job> {
 }
 
 /// A shaper, and flow 1 in a class of half the rate, both under the law: written, and anew. Rates of a power of two of bytes per
-/// nanosecond: in real numbers, too, tokens are whole.
-pub fn shaper(which: usize, capacity: Capacity) -> (String, lines::Shaper) {
+/// nanosecond: in real numbers, too, tokens are whole. `line` is the line's rate at first.
+pub fn shaper(which: usize, capacity: Capacity, line: BitRate) -> (String, lines::Shaper) {
     let law = LAWS[which];
     let written = format!(
         r#"{{"name":"token-bucket","rate":"3906250 bit/s","burst":"3 kB","queue":{law},
@@ -211,8 +211,8 @@ pub fn shaper(which: usize, capacity: Capacity) -> (String, lines::Shaper) {
         lines::Class {
             bucket: burst.map(|burst| lines::Bucket::new(rate, burst)),
             rate,
-            had: lines::Had::nothing(BitRate::from_bits_per_sec(3_906_250)),
-            queue: timed(which, capacity, rate),
+            had: lines::Had::nothing(line.min(BitRate::from_bits_per_sec(3_906_250))),
+            queue: timed(which, capacity, line.min(rate)),
             head: None,
             // Before any of them was served the line is as idle as it is to all.
             away: None,
@@ -238,7 +238,7 @@ proptest! {
         let jobs = without_long_pauses(jobs);
         let (mut inner, mut queue) = (LAWS[which].to_owned(), timed(which, capacity, RATE));
         if over_a_shaper {
-            let (written, anew) = shaper(which, capacity);
+            let (written, anew) = shaper(which, capacity, RATE);
             (inner, queue) = (written, Discipline::Custom(Box::new(anew)));
         }
         let written = format!(
@@ -262,7 +262,7 @@ proptest! {
     #[test]
     fn under_a_shaper(jobs in wild(3, 150), capacity in capacities(), which in 0..LAWS.len()) {
         let jobs = without_long_pauses(jobs);
-        let (written, mut anew) = shaper(which, capacity);
+        let (written, mut anew) = shaper(which, capacity, RATE);
         let ours = ours(&written, which, capacity, &jobs, &|_| RATE);
         let anew = serve_at(&mut anew, &jobs, 1, &|_| RATE);
         prop_assert_eq!(difference(&ours, &anew), None);
