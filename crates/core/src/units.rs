@@ -122,8 +122,15 @@ impl BitRate {
 
     /// How much passes in `span`, rounded down.
     pub fn bytes_in(self, span: Span) -> Bytes {
-        let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000;
-        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+        self.bytes_beside(span, 0).0
+    }
+
+    /// How much passes in `span` beside a part of a byte that has passed before: whole bytes, and the part that is left. Parts are in
+    /// bits times nanoseconds per second, so that 8·10⁹ are a byte. A sum over many spans loses nothing by them.
+    pub fn bytes_beside(self, span: Span, part: u64) -> (Bytes, u64) {
+        let all = u128::from(self.0) * u128::from(span.as_nanos()) + u128::from(part);
+        let (bytes, left) = (all / 8_000_000_000, all % 8_000_000_000);
+        (Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)), left as u64)
     }
 
     /// This rate times a non-negative real.

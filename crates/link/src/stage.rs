@@ -27,8 +27,9 @@ pub(crate) struct Stage {
     pub(crate) idle_since: Time,
     schedule: VecDeque<Change>,
     trace: Option<TraceCursor>,
-    /// What the server could have transmitted before its rate last changed, and when that was.
-    capacity: (Bytes, Time),
+    /// What the server could have transmitted before its rate last changed, the part of a byte beside it
+    /// ([`BitRate::bytes_beside`]), and when that was.
+    capacity: (Bytes, u64, Time),
     /// Who lets packets go in place of a rate.
     governor: Option<Box<Governed>>,
     /// Since when a governor keeps the packet in service.
@@ -101,7 +102,7 @@ impl Stage {
             idle_since: Time::ZERO,
             schedule: schedule.into(),
             trace,
-            capacity: (Bytes::ZERO, Time::ZERO),
+            capacity: (Bytes::ZERO, 0, Time::ZERO),
             governor: None,
             held_since: Time::ZERO,
             ahead: false,
@@ -214,8 +215,15 @@ impl Stage {
     pub(crate) fn capacity(&self, server: &Server, now: Time) -> Bytes {
         match &self.trace {
             Some(cursor) => cursor.trace.delivered_by(now),
-            None => self.capacity.0 + server.rate().bytes_in(now.since(self.capacity.1)),
+            None => self.served(server, now).0,
         }
+    }
+
+    /// What the server could have transmitted up to `now`, and the part of a byte beside it.
+    fn served(&self, server: &Server, now: Time) -> (Bytes, u64) {
+        let (bytes, part, since) = self.capacity;
+        let (more, part) = server.rate().bytes_beside(now.since(since), part);
+        (bytes + more, part)
     }
 
     /// How long these bytes take to leave, by the rates and opportunities that are to come; `None` where the link stands
@@ -338,7 +346,8 @@ impl Stage {
     /// The server has another rate from now on, and the discipline hears of it.
     fn set_rate(&mut self, rate: BitRate, server: &mut Server, now: Time, annexes: &mut Annexes) {
         self.with(server.rate(), annexes, |discipline, cx| discipline.on_rate(now, rate, cx));
-        self.capacity = (self.capacity(server, now), now);
+        let (bytes, part) = self.served(server, now);
+        self.capacity = (bytes, part, now);
         server.set_rate(rate);
     }
 
@@ -364,7 +373,11 @@ impl Stage {
     /// Begins the next transmission if the server is free.
     #[inline]
     pub(crate) fn start(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
-        if self.trace.is_some() || self.in_service.is_some() || server.rate() == BitRate::ZERO {
+        if self.trace.is_some() || self.in_service.is_some() {
+            return;
+        }
+        if server.rate() == BitRate::ZERO {
+            self.stand_still(now);
             return;
         }
         self.in_service = self.with(server.rate(), annexes, |discipline, cx| discipline.dequeue(now, cx));
@@ -378,6 +391,14 @@ impl Stage {
             self.busy += self.service_end.since(now);
             self.begun = true;
         } else if self.idle_since == Time::NEVER {
+            self.idle_since = now;
+        }
+    }
+
+    /// Without a rate no packet is asked for; where none waits, there is nothing to do all the same.
+    #[cold]
+    fn stand_still(&mut self, now: Time) {
+        if self.idle_since == Time::NEVER && self.discipline.backlog().packets == 0 {
             self.idle_since = now;
         }
     }

@@ -7,10 +7,8 @@
 //! * A part of a nanosecond that a transmission took too little is not made up for by the next where the rate changes in between.
 //! * Of a link that never changes, busy time is told as what the bytes take, which is up to a nanosecond more for each busy period.
 //!   That of a trace, which knows no beginnings, is not compared.
-//! * What a link could have carried is told in whole bytes for each of its rates.
 //! * A trace takes a packet out of the queue at the opportunity that begins to deliver it, and not before.
-//! * A link that comes to stand still while it transmits is not idle before it has a rate again, though one that was idle then stays
-//!   so: where nothing may wait, the first packet that comes meanwhile is dropped or not.
+//! * A link that stands still is idle where no packet waits: where nothing may wait, the first packet that comes then is kept.
 //!
 //! At one instant a change comes first, then what leaves, then what arrives, and whatever may begin transmission then does: at the
 //! new rate.
@@ -267,8 +265,12 @@ impl<'a> Player<'a> {
 
     /// Begins the next transmission if it may; or when it will be time to ask again.
     fn start(&mut self) -> Option<u64> {
+        if self.busy.is_some() {
+            return None;
+        }
         // A link without a rate asks for no packet.
-        if self.busy.is_some() || (self.rate == 0 && self.link.trace.is_none()) {
+        if self.rate == 0 && self.link.trace.is_none() {
+            self.idle |= self.head.is_none() && self.waiting.is_empty();
             return None;
         }
         self.head = self.head.or_else(|| self.waiting.pop_front());
@@ -370,8 +372,6 @@ impl Counts {
             _ => 0,
         };
         let busy = counters.busy.as_nanos();
-        let changes = link.steps.iter().filter(|step| step.rate.is_some()).count() as u64;
-        let capacity = counters.capacity.get();
         Self {
             arrived: counters.arrived,
             dropped: counters.dropped_total(),
@@ -381,11 +381,7 @@ impl Counts {
             in_service: counters.in_service,
             propagating: counters.propagating,
             busy: if busy.abs_diff(anew.busy) <= most { anew.busy } else { busy },
-            capacity: if (capacity..=capacity + changes).contains(&anew.capacity) {
-                anew.capacity
-            } else {
-                capacity
-            },
+            capacity: counters.capacity.get(),
             waiting_area: counters.waiting_area,
         }
     }
