@@ -14,7 +14,7 @@
 //!   rule 3 or the rescue has sent again; `pipe` counts both of its copies, so less leaves.
 //! * Bytes that are newly acknowledged count in `RecoverFS` unless they were selectively acknowledged before.
 //! * `DeliveredData` is what is acknowledged for the first time, in order or not; a receiver that takes back what it said of ranges
-//!   does not make it smaller.
+//!   does not make it smaller, and what is told again that a time-out has had the sender forget (RFC 2018 §8) not larger.
 //! * A `SndCnt` below zero is none, as in Linux. So what a reordering timer declares lost may leave in its own place.
 //! * An episode that a report begins, and no acknowledgement, keeps to the window until the next acknowledgement.
 //! * The reduction for an ECN echo is not spread (§4 allows it; Linux does so).

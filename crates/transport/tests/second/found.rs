@@ -142,3 +142,30 @@ fn f_rto_without_new_data_gives_up_though_nothing_else_may_leave() {
     let trouble = Trouble { twice: 0.043_238_585_819_981_565, pauses: true, ..trouble };
     assert_eq!(difference(&options, &trouble, 8_014_168_775_082_628_156, (17, 1, 1)), None);
 }
+
+/// A time-out for nothing has thrown away what ranges told of, and an episode begins before ranges tell it again. The second writing
+/// counted that as delivered once more, and let more leave by proportional rate reduction. Found by chance.
+#[test]
+fn what_is_told_again_behind_a_time_out_for_nothing_is_not_delivered_twice() {
+    let (options, trouble) = by_time(SpuriousDetection::Eifel, PLAIN_RACK);
+    let options = Options {
+        sampling: RttSampling::EveryAck,
+        limited_transmit: true,
+        lost_retransmissions: true,
+        proportional: true,
+        receive_window: 16_000,
+        min_rto: 3e7,
+        rack: None,
+        ..options
+    };
+    let trouble = Trouble {
+        loss: 0.009_968_697_023_166_303,
+        late: 0.264_100_902_762_319_8,
+        twice: 0.027_316_274_373_474_75,
+        ack_loss: 0.003_385_792_604_578_650_5,
+        ack_late: 0.011_220_342_072_414_428,
+        blackouts: 0.007_021_070_310_070_617_5,
+        ..trouble
+    };
+    assert_eq!(difference(&options, &trouble, 6_945_000_367_857_698_750, (9, 3, 1)), None);
+}

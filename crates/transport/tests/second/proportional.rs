@@ -1,7 +1,8 @@
 //! Proportional rate reduction written anew from RFC 9937 §6.1 to §6.4, from the text alone, in bytes with headers. `inflight` is
 //! RFC 6675's `pipe` (`scoreboard.rs`), `ssthresh` the window that the law chose when it heard of the loss.
 //!
-//! Choices where the text leaves one, as ours has them: what is newly acknowledged in `RecoverFS` leaves out what was selectively
+//! Choices where the text leaves one, as ours has them: what a time-out has had the sender forget is no newly delivered data when it
+//! is told again, behind a time-out that was spurious; what is newly acknowledged in `RecoverFS` leaves out what was selectively
 //! acknowledged before; an acknowledgement that lets the rescue go may still be a `SafeACK` ("may indicate further losses"); the
 //! first retransmission leaves whatever the window (RFC 6675 §5 step 4.3), though `SndCnt` be less than a segment; `pipe`
 //! stays `inflight` where lost retransmissions are found, too. The share is rounded up to whole segments, as by the examples of §8,
@@ -13,7 +14,7 @@ use super::SEGMENT;
 /// What an acknowledgement brought, until the law has heard of it.
 #[derive(Clone, Copy, Debug)]
 pub struct News {
-    /// The change of `SND.UNA`, and the signed change of what is marked as selectively acknowledged.
+    /// What is acknowledged, selectively or not, for the first time.
     pub delivered_data: i128,
     /// `SND.NXT - SND.UNA` after it, and how much of this is selectively acknowledged.
     pub outstanding: i128,

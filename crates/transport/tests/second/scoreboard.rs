@@ -261,7 +261,6 @@ impl Second for Scoreboard {
             return None;
         }
         let outstanding = self.outstanding() - self.limited;
-        let sacked_before = i128::from(self.sacked());
         let advanced: u64 = self.segments[self.high_ack..number].iter().map(|one| one.size).sum();
         let (mut newly, has_news) = mark(&mut self.segments, &mut self.high_ack, ack);
         let rtt = self.trip(now, &newly, ack.echo);
@@ -270,6 +269,7 @@ impl Second for Scoreboard {
         }
         newly.retain(|at| !self.segments[*at].told);
         let acked = newly.iter().map(|at| *at as u64).collect();
+        let delivered: u64 = newly.iter().map(|at| self.segments[*at].size).sum();
         for &at in &newly {
             self.segments[at].told = true;
         }
@@ -315,7 +315,7 @@ impl Second for Scoreboard {
         if self.options.proportional {
             let sacked = i128::from(self.sacked());
             self.news = Some(News {
-                delivered_data: i128::from(advanced) + sacked - sacked_before,
+                delivered_data: delivered.into(),
                 outstanding: self.outstanding().into(),
                 sacked,
                 advances: advanced > 0,
