@@ -44,6 +44,16 @@ fn near(ours: Option<u64>, anew: Option<f64>) -> bool {
     }
 }
 
+/// How a comparison goes on behind a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    On,
+    /// Nothing is due any more.
+    Over,
+    /// A token and a timer are due, so near each other that what is known of the timer does not say which is first.
+    Undecided,
+}
+
 fn same<T: PartialEq + Debug>(what: &str, ours: &T, anew: &T) -> Result<(), String> {
     if ours == anew { Ok(()) } else { Err(format!("{what}: ours {ours:?}, anew {anew:?}")) }
 }
@@ -143,10 +153,10 @@ impl<S: Second + Clone> Both<S> {
         if self.compares_acks { same("acknowledgement", ours, anew) } else { Ok(()) }
     }
 
-    pub fn step(&mut self) -> Result<bool, String> {
+    pub fn step(&mut self) -> Result<Course, String> {
         let next = self.path.next_at();
         let Some(at) = [next, self.timers[0], self.timers[1]].into_iter().flatten().min() else {
-            return Ok(false);
+            return Ok(Course::Over);
         };
         (self.path.now, self.anew.now) = (at, at);
         if next != Some(at) {
@@ -155,14 +165,18 @@ impl<S: Second + Clone> Both<S> {
                 let anew: Vec<_> = self.second_receiver.expire(at).into_iter().collect();
                 self.same_acks(&ours, &anew)?;
             } else {
+                let later = self.anew.second.deadline().map(|due| due - at as f64);
+                if self.anew.wake == Some(at) && later.is_some_and(|later| later.abs() <= NEAR) {
+                    return Ok(Course::Undecided);
+                }
                 // The silence is over, where its timer has expired.
-                let is_due = self.anew.second.deadline().is_some_and(|due| due <= at as f64 + NEAR);
+                let is_due = later.is_some_and(|later| later <= NEAR);
                 self.anew.is_silent &= !is_due;
                 self.step_sender(Input::Timeout, |second| {
                     second.deadline().filter(|due| *due <= at as f64 + NEAR).and_then(|_| second.expire(at))
                 })?;
             }
-            return Ok(true);
+            return Ok(Course::On);
         }
         match self.path.take() {
             Some(Step::Data(mut packet, annex)) => {
@@ -210,7 +224,7 @@ impl<S: Second + Clone> Both<S> {
             }
             None => {}
         }
-        Ok(true)
+        Ok(Course::On)
     }
 }
 

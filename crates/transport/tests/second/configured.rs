@@ -8,7 +8,7 @@ use tailback_transport::{
 };
 
 use super::anew::Anew;
-use super::both::Both;
+use super::both::{Both, Course};
 use super::law::{Law, Ours};
 use super::path::{Path, Trouble};
 use super::{Options, RackOptions, SEGMENT, Second, receiver};
@@ -112,8 +112,9 @@ fn told<S: Second + Clone>(
     both.give_sender(Input::App(AppInput::Start));
     for count in 0..3000 {
         match both.step() {
-            Ok(true) => {}
-            Ok(false) => {
+            Ok(Course::On) => {}
+            Ok(Course::Undecided) => return None,
+            Ok(Course::Over) => {
                 let all = both.anew.waiting == 0 && both.anew.second.in_flight() == 0;
                 return (!all).then(|| format!("not all arrives: {}", both.anew.second.state()));
             }
