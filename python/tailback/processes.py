@@ -28,13 +28,6 @@ _TURN = 0.05
 """Seconds after which a thread that waits looks whether it was interrupted."""
 
 
-class _State:
-    """What is known of this process."""
-
-    is_worker = False
-    """Whether a pool of ours made it."""
-
-
 class Worker(_ORIGINAL.Process):  # type: ignore[misc]  # Which class that is depends on the system.
     """A process that does not run its maker's main script: it needs nothing from there, and so a script of a few lines
     need not be guarded against being run by its own workers."""
@@ -116,7 +109,7 @@ def prepare(preload: Sequence[str]) -> None:
     Raises:
         TailbackError: in a worker. Where a module sweeps as it is imported, each worker would make others, without end.
     """
-    if _State.is_worker:
+    if isinstance(multiprocessing.current_process(), Worker):
         raise TailbackError(
             "a sweep began in a worker of another sweep, which imports the module of a class: all its workers would begin it "
             'again. Expected the sweep below `if __name__ == "__main__":`, or the class in a module of its own, or jobs=1'
@@ -171,7 +164,6 @@ def _no_main() -> Iterator[None]:
 
 def _end_with_parent() -> None:
     """Ends this process when the one that made the pool is gone, even if that was killed: nobody would tell it otherwise."""
-    _State.is_worker = True
 
     def watch() -> None:
         parent = multiprocessing.parent_process()

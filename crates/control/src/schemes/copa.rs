@@ -356,6 +356,7 @@ mod tests {
             assert_eq!(least(first, forgotten).round(), first as f64 * 1.5);
         }
     }
+
     /// Slow start takes the window up to half of what it was when the first time-out came, however many follow.
     #[test]
     fn a_second_time_out_in_a_row_halves_nothing_more() {

@@ -202,6 +202,7 @@ impl<'a> Player<'a> {
             idle: true,
         }
     }
+
     fn play(mut self, end: u64) -> Vec<Fate> {
         let link = self.link;
         let mut steps = link.steps.iter().peekable();

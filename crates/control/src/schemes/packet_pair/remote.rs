@@ -294,12 +294,14 @@ mod tests {
         request: None,
     };
 
+    fn params() -> ControllerParams {
+        let max_window = Bytes::new(1 << 40);
+        ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window }
+    }
+
     /// A receiver that has told 50 kB/s, 100 ms away.
     fn policy() -> PacketPairPolicy {
-        let max_window = Bytes::new(1 << 40);
-        let params =
-            ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window };
-        let mut policy = PacketPairPolicy::new(&PacketPairConfig::default(), &params);
+        let mut policy = PacketPairPolicy::new(&PacketPairConfig::default(), &params());
         policy.pair.rate = Some(50.0);
         policy.round_trip = Span::from_millis(100);
         policy
@@ -321,10 +323,7 @@ mod tests {
     /// The receiver may be there all the same where one packet is lost; where two time-outs follow each other, one packet asks.
     #[test]
     fn a_second_time_out_in_a_row_ends_what_was_told() {
-        let max_window = Bytes::new(1 << 40);
-        let params =
-            ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window };
-        let mut remote = PacketPairRemote::new(&PacketPairConfig::default(), &params);
+        let mut remote = PacketPairRemote::new(&PacketPairConfig::default(), &params());
         let mut rng = Stream::new(1, "test");
         let mut cx = Cx { rng: &mut rng, notes: None };
         let (rate, setpoint) = (BitRate::from_bits_per_sec(400_000), SIZE);
