@@ -37,7 +37,8 @@ fn habits() -> impl Strategy<Value = Habits> {
         Just(Odd::Pairs),
         Just(Odd::ControlPair),
         Just(Odd::Cluster),
-        Just(Odd::NoRate)
+        Just(Odd::NoRate),
+        Just(Odd::Narrow)
     ];
     (rate, burst, any::<[bool; 2]>(), prop::option::of(odd), prop::option::weighted(0.3, asks())).prop_map(
         |(rate, burst, [watches_sent, says_same], odd, asks)| Habits {

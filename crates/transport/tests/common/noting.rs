@@ -20,6 +20,8 @@ pub(crate) enum Odd {
     ControlPair,
     Cluster,
     NoRate,
+    /// A window of less than a segment.
+    Narrow,
 }
 
 /// What a controller directs and hears beside Reno's window and feedback.
@@ -156,6 +158,7 @@ impl Controller for Noting {
                 Directive { probe: Some(ProbePlan::Cluster { id, rate, bytes }), ..usual }
             }
             Odd::NoRate => Directive { rate: None, ..usual },
+            Odd::Narrow => Directive { window: Directive::window(Bytes::new(400)).window, ..usual },
         }
     }
 
