@@ -447,7 +447,8 @@ mod tests {
     #[test]
     fn of_thousands_of_access_links_a_few_differ() {
         let network = |text: &str| {
-            Network::new(&Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"))).0
+            let text = format!("duration = \"10 s\"\n{text}");
+            Network::new(&Scenario::from_toml(&text).unwrap_or_else(|problems| panic!("{problems}"))).0
         };
         let paths = |network: &Network| -> Vec<String> {
             network.differing_links().map(|link| link.path().to_string()).collect()
@@ -459,8 +460,9 @@ mod tests {
         let links =
             (0..12).map(|node| format!("[[topology.links]]\nfrom = \"n{node}\"\nto = \"n{}\"\n", node + 1));
         let graph = links.collect::<String>();
-        let graph =
-            network(&format!("topology.template = \"graph\"\n{graph}{flows}from = \"n0\"\nto = \"n12\"\n"));
+        let graph = network(&format!(
+            "[topology]\ntemplate = \"graph\"\n{graph}{flows}from = \"n0\"\nto = \"n12\"\n"
+        ));
         assert_eq!((graph.links.len(), paths(&graph).len()), (24, 24));
     }
 }
