@@ -61,7 +61,7 @@ pub use marks::Echoes;
 pub use packet::{Ecn, Kind, Lane, Packet, PairPosition, RouteCursor};
 pub use policy::{Arrival, FeedbackPolicy, Outgoing};
 pub use queue::{ArrivalPolicy, Backlog, DropReason, QueueCx, QueueDiscipline, Verdict};
-pub use rng::Stream;
+pub use rng::{Stream, StreamName};
 pub use time::{Span, Time};
 pub use units::{BitRate, Bytes, Capacity, DataAmount};
 pub use written::UnitError;

@@ -14,26 +14,18 @@ impl Stream {
     /// The name is hashed (FNV-1a, finished by `SplitMix64`), so the order in which elements are made does not
     /// matter.
     pub fn new(seed: u64, name: &str) -> Self {
-        Self::called(seed, name.bytes())
+        StreamName::new(name).stream(seed)
     }
 
     /// The stream of a part of an element: that of the name `"{name} {part}"`, which is not put together, since millions of
     /// flows and links have such streams.
     pub fn of_part(seed: u64, name: &str, part: &str) -> Self {
-        Self::called(seed, name.bytes().chain([b' ']).chain(part.bytes()))
-    }
-
-    fn called(seed: u64, name: impl Iterator<Item = u8>) -> Self {
-        let hash = mix(name.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        }));
-        let state = u128::from(mix(seed)) << 64 | u128::from(mix(seed ^ hash));
-        Self(Pcg64::new(state, u128::from(hash)))
+        StreamName::new(name).part(part).stream(seed)
     }
 
     /// A stream within this element's, for example one per spawned flow.
     pub fn child(seed: u64, name: &str, index: u64) -> Self {
-        Self::new(mix(seed ^ mix(index)), name)
+        StreamName::new(name).child(seed, index)
     }
 
     /// Uniform on [0, 1).
@@ -64,6 +56,43 @@ impl Stream {
     /// True with the given probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability
+    }
+}
+
+/// The hash of an element's name. Millions of flows have several streams each, and hash their names once for all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamName(u64);
+
+impl StreamName {
+    /// That of a name.
+    pub fn new(name: &str) -> Self {
+        Self(0xcbf2_9ce4_8422_2325).and(name.bytes())
+    }
+
+    /// That of a part of an element: of the name `"{name} {part}"`.
+    #[must_use]
+    pub fn part(self, part: &str) -> Self {
+        self.and([b' ']).and(part.bytes())
+    }
+
+    fn and(self, bytes: impl IntoIterator<Item = u8>) -> Self {
+        Self(
+            bytes
+                .into_iter()
+                .fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)),
+        )
+    }
+
+    /// The stream of the element in the run seeded with `seed`: [`Stream::new`].
+    pub fn stream(self, seed: u64) -> Stream {
+        let hash = mix(self.0);
+        let state = u128::from(mix(seed)) << 64 | u128::from(mix(seed ^ hash));
+        Stream(Pcg64::new(state, u128::from(hash)))
+    }
+
+    /// A stream within the element's: [`Stream::child`].
+    pub fn child(self, seed: u64, index: u64) -> Stream {
+        self.stream(mix(seed ^ mix(index)))
     }
 }
 
@@ -100,6 +129,10 @@ mod tests {
         assert_ne!(draw(1, "link a"), draw(1, "link b"));
         assert_ne!(draw(1, "link a"), draw(2, "link a"));
         assert_eq!(draw(1, "link a"), Stream::of_part(1, "link", "a").uniform());
+        let name = StreamName::new("link");
+        assert_eq!(draw(1, "link a"), name.part("a").stream(1).uniform());
+        assert_eq!(Stream::child(1, "link", 4).uniform(), name.child(1, 4).uniform());
+        assert_ne!(name.child(1, 4).uniform(), name.child(1, 5).uniform());
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod standalone;
 mod trace;
 #[cfg(test)]
 mod uneven;
+mod unlaid;
 
 pub use counters::{Count, LinkCounters};
 pub use driver::{LinkCx, LinkDriver, LinkTimers};
@@ -52,3 +53,4 @@ pub use slots::Slots;
 pub use spec::LinkSpec;
 pub use standalone::{Passage, StandaloneLink};
 pub use trace::{DeliveryTrace, TraceError};
+pub use unlaid::UnlaidLink;

@@ -15,7 +15,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tailback_core::{
-    Allowance, ArrivalPolicy, Backlog, DropReason, Packet, QueueCx, RouteCursor, Span, Stream, Time, Verdict,
+    Allowance, ArrivalPolicy, Backlog, BitRate, DropReason, Packet, QueueCx, RouteCursor, Span, Stream, Time,
+    Verdict,
 };
 use tailback_qdisc::{Admission, Built, Limit};
 
@@ -147,6 +148,9 @@ const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 impl Link {
     /// A link at rest; it works once it is [settled](Link::settle).
     pub fn new(spec: LinkSpec, seed: u64) -> Self {
+        if spec.is_open() {
+            return Self::open(spec.rate, spec.delay);
+        }
         let stream = |what: &str| Stream::of_part(seed, &spec.name, what);
         let is_staged = spec.is_staged();
         let is_rough = !spec.impairments.is_none();
@@ -190,17 +194,23 @@ impl Link {
                 Mode::Staged
             }
         };
+        Self { mode, is_rough, cold: Some(Box::new(cold)), ..Self::open(spec.rate, spec.delay) }
+    }
+
+    /// A link at rest that has a rate and a delay, and nothing else.
+    #[inline]
+    pub(crate) fn open(rate: BitRate, delay: Span) -> Self {
         Self {
-            server: Server::new(spec.rate),
+            server: Server::new(rate),
             arrived: Count::default(),
-            delay: spec.delay,
+            delay,
             chain: Chain::default(),
-            mode,
-            is_rough,
+            mode: Mode::Open,
+            is_rough: false,
             fed: Fed::No,
             note: 0,
-            track: Track::new(spec.delay),
-            cold: (is_rough || mode != Mode::Open).then(|| Box::new(cold)),
+            track: Track::new(delay),
+            cold: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a link is made of, as a network's builder says it. How it works lives in `link.rs`.
 
 use tailback_core::{BitRate, Governor, Span};
-use tailback_qdisc::Built;
+use tailback_qdisc::{Admission, Built};
 
 use crate::impairment::{Impairments, LossModel};
 use crate::schedule::Change;
@@ -58,5 +58,13 @@ impl LinkSpec {
             || self.trace.is_some()
             || !self.schedule.is_empty()
             || matches!(self.queue, Built::Full(_))
+    }
+
+    /// Whether its rate and its delay are all that there is to it: nothing is dropped, lost or held back.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&self.queue, Built::Arrival(Admission::DropTail(drop_tail)) if drop_tail.limit().is_unlimited())
+            && !self.is_staged()
+            && self.loss_before_queue.is_none()
+            && self.impairments.is_none()
     }
 }

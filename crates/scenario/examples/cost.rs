@@ -4,7 +4,7 @@
 //! Usage: `cost SCENARIO.json`.
 
 use tailback_scenario::table::{Column, Table};
-use tailback_scenario::{Problems, Run, Scenario};
+use tailback_scenario::{Budget, Problems, Run, Start};
 
 /// The same as in the compiled core.
 #[cfg(target_os = "linux")]
@@ -19,7 +19,8 @@ fn total(table: &Table, name: &str) -> u64 {
 
 /// Runs a scenario to its end, and tells of it.
 fn run(text: &str) -> Result<String, Problems> {
-    let outcome = Run::new(Scenario::from_json(text)?, Some(1))?.finish()?;
+    let start = Start { seed: Some(1), budget: Budget::default(), wheel: false, go_on: &mut || true };
+    let outcome = Run::read(text, start)?.finish()?;
     let [delivered, sent] = ["received_packets", "sent_packets"].map(|name| total(&outcome.flows, name));
     let (events, hash) = (outcome.events, outcome.hash);
     Ok(format!("{{\"delivered\":{delivered},\"sent\":{sent},\"events\":{events},\"hash\":\"{hash}\"}}"))

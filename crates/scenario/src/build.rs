@@ -1,7 +1,7 @@
 //! From a checked scenario to a simulator that is ready to run. What the network looks like is decided in `topology`, which
 //! endpoints its flows have in `endpoints`, what is measured in `outcome`.
 
-use tailback_core::{Bytes, LinkId, Time};
+use tailback_core::{Bytes, Capacity, LinkId, Time};
 use tailback_link::{
     Chance, Change, Coalescing, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering,
 };
@@ -12,6 +12,7 @@ use tailback_transport::ShapedGovernor;
 use crate::endpoints::{Assembly, Ends, members_of};
 use crate::link::LinkConfig;
 use crate::loss::{LossConfig, LossPlace, PacketClass};
+use crate::parts::QueueConfig;
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::schedule::ScheduleStep;
@@ -36,11 +37,18 @@ pub fn simulator(
     }
     builder.reserve(network.links.len(), network.flows.len() + network.aggregates.len());
     let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
+    let mut name = String::new();
     for (index, (link, packet)) in network.links.iter().zip(packets).enumerate() {
         if index % SOME == 0 && !go_on() {
             return Err(Problems::stopped());
         }
-        builder.link(link_spec(network, link, packet, &hosts)?);
+        if is_open(link) {
+            name.clear();
+            network.write_link_name(link, &mut name);
+            builder.open_link(&name, link.config().rate, link.delay);
+        } else {
+            builder.link(link_spec(network, link, packet, &hosts)?);
+        }
     }
     let assembly = Assembly::new(scenario, network, seed);
     for (index, flow) in network.flows.iter().enumerate() {
@@ -64,6 +72,35 @@ pub fn simulator(
         Problems::one("scenario", error.to_string(), "a network that the simulator accepts")
     };
     builder.build_simulation(scenario.end(), series, logs, go_on).map_err(refused)
+}
+
+/// Whether a link has a rate and a delay, and nothing else, as millions of access links do.
+fn is_open(link: &NetworkLink) -> bool {
+    let LinkConfig {
+        rate: _,
+        delay: _,
+        buffer: _,
+        queue,
+        loss,
+        corruption,
+        duplication,
+        reordering,
+        coalescing,
+        schedule,
+        trace,
+        reverse: _,
+    } = link.config();
+    let is_bare = loss.is_none()
+        && corruption.is_none()
+        && duplication.is_none()
+        && reordering.is_none()
+        && coalescing.is_none()
+        && schedule.is_empty()
+        && trace.is_none();
+    is_bare
+        && matches!(link.buffer, Capacity::Unlimited)
+        && matches!(queue.0, QueueConfig::DropTail(_))
+        && link.governed().is_none()
 }
 
 /// What the links are made of, in the network's order.
@@ -94,8 +131,9 @@ fn ids(links: &[usize]) -> Vec<LinkId> {
 /// Per link, the mean packet size of the flows whose data crosses it; 1000 bytes where none does.
 fn mean_packets(scenario: &Scenario, network: &Network) -> Vec<Bytes> {
     let mut sums = vec![(0_u64, 0_u64); network.links.len()];
+    let sizes: Vec<u64> = scenario.flows.iter().map(|flow| flow.packet_size().get()).collect();
     for flow in &network.flows {
-        let size = scenario.flows[flow.group].packet_size().get();
+        let size = sizes[flow.group];
         for &link in &flow.forward {
             sums[link] = (sums[link].0 + size, sums[link].1 + 1);
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tailback_core::{Checker, Controller, FieldError, Span};
 
+use crate::flow::FlowConfig;
 use crate::link::LinkConfig;
 use crate::looks::look;
 use crate::members::Members;
@@ -104,13 +105,14 @@ pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<(Network, 
 /// Marks help only where somebody listens: a marking queue that no ECN-capable flow crosses is a slip.
 fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     let mut listened: BTreeSet<&str> = BTreeSet::new();
+    let listens: Vec<bool> = scenario.flows.iter().map(FlowConfig::is_ecn_capable).collect();
     for flow in &network.flows {
-        if scenario.flows[flow.group].is_ecn_capable() {
+        if listens[flow.group] {
             listened.extend(flow.forward.iter().map(|&link| network.links[link].path().as_ref()));
         }
     }
     let mut seen = BTreeSet::new();
-    for link in &network.links {
+    for link in network.differing_links() {
         if listened.contains(link.path().as_ref()) || !seen.insert(link.path()) {
             continue;
         }
@@ -129,7 +131,7 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
 fn flow_numbers(network: &Network, checker: &mut Checker) {
     let count = network.flows.len();
     let mut seen: BTreeMap<&str, _> = BTreeMap::new();
-    for link in &network.links {
+    for link in network.differing_links() {
         // A reverse direction that says nothing of its queue has that of the forward one, which was looked at before.
         let forward = link.path().strip_suffix(".reverse").unwrap_or(link.path());
         let queue = &link.config().queue;
@@ -157,8 +159,9 @@ fn guaranteed_rates(scenario: &Scenario, network: &Network, checker: &mut Checke
         trace.is_none().then(|| later.map_or(*rate, |later| later.max(*rate)))
     };
     let mut groups = BTreeSet::new();
+    let rates: Vec<_> = scenario.flows.iter().map(|flow| flow.scheme.guaranteed_rate()).collect();
     for flow in &network.flows {
-        let Some((field, rate)) = scenario.flows[flow.group].scheme.guaranteed_rate() else { continue };
+        let Some((field, rate)) = rates[flow.group] else { continue };
         let slowest = flow.forward.iter().filter_map(|&link| rate_of(link)).min();
         if let Some(slowest) = slowest.filter(|slowest| rate > *slowest)
             && groups.insert(flow.group)

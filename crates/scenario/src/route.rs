@@ -15,8 +15,10 @@ pub(crate) struct Router {
     trees: BTreeMap<usize, Tree>,
 }
 
-/// Per node, the link over which a tree reaches it and the node before.
-type Tree = Vec<Option<(usize, usize)>>;
+/// Per node, the link over which a tree reaches it and the node before; [`NOWHERE`] where it does not.
+type Tree = Vec<(u32, u32)>;
+
+const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl Router {
     /// A router over links given as (from, to, delay), numbered in order.
@@ -26,27 +28,32 @@ impl Router {
 
     /// The links of the shortest route, if there is any.
     pub(crate) fn path(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
-        let mut route = Vec::new();
         // Hosts hang on one link each: starting at their router lets thousands of them share one tree.
-        let root = match *self.outgoing.of(from) {
-            [(link, next, _)] if from != to => {
-                route.push(link);
-                next
-            }
-            _ => from,
+        let (first, root) = match *self.outgoing.of(from) {
+            [(link, next, _)] if from != to => (Some(link), next),
+            _ => (None, from),
         };
         let outgoing = &self.outgoing;
         if self.trees.len() * outgoing.nodes() > MOST && !self.trees.contains_key(&root) {
             self.trees.clear();
         }
         let tree = self.trees.entry(root).or_insert_with(|| shortest(outgoing, root));
-        let (mut at, mut tail) = (to, Vec::new());
+        let (mut at, mut hops) = (to, 0);
         while at != root {
-            let (link, before) = tree[at]?;
-            tail.push(link);
-            at = before;
+            if tree[at] == NOWHERE {
+                return None;
+            }
+            at = tree[at].1 as usize;
+            hops += 1;
         }
-        route.extend(tail.into_iter().rev());
+        let mut route = Vec::with_capacity(usize::from(first.is_some()) + hops);
+        route.extend(first);
+        route.resize(route.len() + hops, 0);
+        at = to;
+        for place in route.iter_mut().rev().take(hops) {
+            let (link, before) = tree[at];
+            (*place, at) = (link as usize, before as usize);
+        }
         Some(route)
     }
 }
@@ -87,7 +94,7 @@ impl Outgoing {
 
 /// Dijkstra's algorithm.
 fn shortest(outgoing: &Outgoing, root: usize) -> Tree {
-    let mut tree: Tree = vec![None; outgoing.nodes()];
+    let mut tree: Tree = vec![NOWHERE; outgoing.nodes()];
     let mut best = vec![(Span::MAX, usize::MAX); outgoing.nodes()];
     let mut queue = BinaryHeap::from([Reverse((Span::ZERO, 0, root))]);
     best[root] = (Span::ZERO, 0);
@@ -100,8 +107,13 @@ fn shortest(outgoing: &Outgoing, root: usize) -> Tree {
             // Strictly better only: among equals the route found first stays, and that order is fixed.
             if candidate < best[next] {
                 best[next] = candidate;
-                tree[next] = Some((link, node));
-                queue.push(Reverse((candidate.0, candidate.1, next)));
+                tree[next] = (link as u32, node as u32);
+                // From a host that leads back alone, nothing is reached that is not reached sooner.
+                let is_host = matches!(outgoing.of(next), [] | [_])
+                    && outgoing.of(next).iter().all(|far| far.1 == node);
+                if !is_host {
+                    queue.push(Reverse((candidate.0, candidate.1, next)));
+                }
             }
         }
     }
@@ -126,6 +138,15 @@ mod tests {
         assert_eq!(by_hops.path(0, 3), Some(vec![2]));
         let mut by_order = router(&[(0, 1, 1), (0, 2, 1), (2, 3, 1), (1, 3, 1)]);
         assert_eq!(by_order.path(0, 3), Some(vec![0, 3]));
+    }
+
+    #[test]
+    fn a_way_leads_over_nodes_with_one_link_that_does_not_lead_back() {
+        // 1 leads to 2 alone, which it is not reached from; 3 is a host of 2.
+        let mut ring = router(&[(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 2, 1), (2, 0, 5), (0, 3, 9)]);
+        assert_eq!(ring.path(0, 3), Some(vec![0, 1, 2]));
+        assert_eq!(ring.path(3, 1), Some(vec![3, 4, 0]));
+        assert_eq!(ring.path(2, 2), Some(vec![]));
     }
 
     #[test]

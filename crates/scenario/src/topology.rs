@@ -259,8 +259,36 @@ impl Network {
 
     /// A link's name, `from->to`.
     pub fn link_name(&self, link: &NetworkLink) -> String {
-        let by_ends = || [&self.nodes[link.from()], "->", &self.nodes[link.to()]].concat();
-        link.described.governed.as_ref().map_or_else(by_ends, |governed| governed.name.clone())
+        let ends = [link.from(), link.to()].map(|node| self.nodes.length(node));
+        let mut name = String::with_capacity(ends[0] + "->".len() + ends[1]);
+        self.write_link_name(link, &mut name);
+        name
+    }
+
+    /// Appends it to a text.
+    pub(crate) fn write_link_name(&self, link: &NetworkLink, text: &mut String) {
+        if let Some(governed) = &link.described.governed {
+            text.push_str(&governed.name);
+            return;
+        }
+        let (from, to) = (&self.nodes[link.from()], &self.nodes[link.to()]);
+        text.push_str(from);
+        text.push_str("->");
+        text.push_str(to);
+    }
+
+    /// All links but those that the scenario describes as it does one of the few before, as it does thousands of access links.
+    pub(crate) fn differing_links(&self) -> impl Iterator<Item = &NetworkLink> {
+        let (mut known, mut next) = ([const { None }; 8], 0);
+        self.links.iter().filter(move |link| {
+            let described = Arc::as_ptr(&link.described);
+            if known.contains(&Some(described)) {
+                return false;
+            }
+            known[next % known.len()] = Some(described);
+            next += 1;
+            true
+        })
     }
 
     /// Makes room for two hosts of each flow: a list that grows is moved, which takes longest where it is longest.
@@ -272,7 +300,7 @@ impl Network {
 
     /// A host that a template makes, of whose name there is no other.
     fn host(&mut self, letter: char, number: usize) -> usize {
-        self.nodes.push(format_args!("{letter}{number}"))
+        self.nodes.push_numbered(letter, number)
     }
 
     /// The node of this name.
@@ -410,4 +438,31 @@ fn number_of(node: usize) -> u32 {
 fn is_router(name: &str, hops: u32) -> bool {
     let number = name.strip_prefix('r').and_then(|text| Some((text, text.parse::<u32>().ok()?)));
     number.is_some_and(|(text, number)| number <= hops && number.to_string() == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_thousands_of_access_links_a_few_differ() {
+        let network = |text: &str| {
+            let text = format!("duration = \"10 s\"\n{text}");
+            Network::new(&Scenario::from_toml(&text).unwrap_or_else(|problems| panic!("{problems}"))).0
+        };
+        let paths = |network: &Network| -> Vec<String> {
+            network.differing_links().map(|link| link.path().to_string()).collect()
+        };
+        let flows = "[[flows]]\nscheme = { name = \"sack\" }\n";
+        let dumbbell = network(&format!("topology = {{ template = \"dumbbell\" }}\n{flows}count = 1000\n"));
+        let access = "topology.access";
+        assert_eq!(paths(&dumbbell), ["topology", "topology", access, access, access, access]);
+        let links =
+            (0..12).map(|node| format!("[[topology.links]]\nfrom = \"n{node}\"\nto = \"n{}\"\n", node + 1));
+        let graph = links.collect::<String>();
+        let graph = network(&format!(
+            "[topology]\ntemplate = \"graph\"\n{graph}{flows}from = \"n0\"\nto = \"n12\"\n"
+        ));
+        assert_eq!((graph.links.len(), paths(&graph).len()), (24, 24));
+    }
 }

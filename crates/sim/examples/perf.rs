@@ -6,6 +6,7 @@
 //! 100 Mbit/s. All flows are of the scheme, `sack` by default. Recording (bins of 100 ms for the bottleneck and every flow)
 //! is on unless `--off`.
 
+use std::fmt::{Arguments, Write};
 use std::sync::Arc;
 
 use tailback_control::Scheme;
@@ -127,9 +128,13 @@ fn main() {
 
 fn report<R: Recorder>(name: &str, mut sim: Simulator<R>, bottlenecks: &[LinkId], end: Time) {
     sim.run_until(end);
-    let delivered: u64 = (0..sim.flow_count()).map(|i| sim.receiver(FlowId::from(i)).received_packets).sum();
-    let acked: u64 = (0..sim.flow_count()).map(|i| sim.sender(FlowId::from(i)).goodput_packets).sum();
-    let timeouts: u64 = (0..sim.flow_count()).map(|i| sim.sender(FlowId::from(i)).timeouts).sum();
+    let (mut delivered, mut acked, mut timeouts) = (0, 0, 0);
+    for flow in (0..sim.flow_count()).map(FlowId::from) {
+        let sender = sim.sender(flow);
+        delivered += sim.receiver(flow).received_packets;
+        acked += sender.goodput_packets;
+        timeouts += sender.timeouts;
+    }
     let (mut dropped, mut transmitted) = (0, 0);
     for &link in bottlenecks {
         dropped += sim.link(link).dropped_total().packets;
@@ -143,7 +148,7 @@ fn report<R: Recorder>(name: &str, mut sim: Simulator<R>, bottlenecks: &[LinkId]
     );
 }
 
-fn drop_tail(name: String, rate: u64, delay: Span, capacity: Capacity) -> LinkSpec {
+fn drop_tail(name: &str, rate: u64, delay: Span, capacity: Capacity) -> LinkSpec {
     let rate = BitRate::from_bits_per_sec(rate);
     let queue = Config::default().build(&BuildCx {
         capacity,
@@ -154,17 +159,25 @@ fn drop_tail(name: String, rate: u64, delay: Span, capacity: Capacity) -> LinkSp
     LinkSpec::new(name, rate, delay, queue)
 }
 
-/// `forward` and back, with the buffer only on the way forward.
+/// `forward` and back, with the buffer only on the way forward, and names that begin with this one.
 fn both_ways(
     network: &mut NetworkBuilder,
-    name: &str,
+    name: Arguments<'_>,
     rate: u64,
     delay: Span,
     buffer: Capacity,
 ) -> [LinkId; 2] {
-    let forward = network.link(drop_tail(format!("{name} forward"), rate, delay, buffer));
-    let reverse = network.link(drop_tail(format!("{name} reverse"), rate, delay, Capacity::Unlimited));
-    [forward, reverse]
+    let mut text = String::with_capacity(32);
+    text.write_fmt(name).expect("a text takes whatever is written");
+    let length = text.len();
+    [(" forward", buffer), (" reverse", Capacity::Unlimited)].map(|(direction, buffer)| {
+        text.truncate(length);
+        text.push_str(direction);
+        match buffer {
+            Capacity::Unlimited => network.open_link(&text, BitRate::from_bits_per_sec(rate), delay),
+            buffer => network.link(drop_tail(&text, rate, delay, buffer)),
+        }
+    })
 }
 
 /// What all flows of a run share.
@@ -214,7 +227,7 @@ fn dumbbell(plan: &Plan, group: &Group) -> (NetworkBuilder, Vec<LinkId>) {
     network.reserve(2 + 4 * plan.flows, plan.flows);
     let [forward, reverse] = both_ways(
         &mut network,
-        "bottleneck",
+        format_args!("bottleneck"),
         plan.rate,
         Span::from_millis(20),
         Capacity::Packets(plan.buffer),
@@ -224,10 +237,10 @@ fn dumbbell(plan: &Plan, group: &Group) -> (NetworkBuilder, Vec<LinkId>) {
         let delay = Span::from_secs_f64(0.001 + 0.009 * spread);
         let unlimited = Capacity::Unlimited;
         let [up, up_back] =
-            both_ways(&mut network, &format!("sender {index}"), plan.access, delay, unlimited);
+            both_ways(&mut network, format_args!("sender {index}"), plan.access, delay, unlimited);
         let [down, down_back] = both_ways(
             &mut network,
-            &format!("receiver {index}"),
+            format_args!("receiver {index}"),
             plan.access,
             Span::from_millis(1),
             unlimited,
@@ -242,16 +255,16 @@ fn parking_lot(plan: &Plan, group: &Group) -> (NetworkBuilder, Vec<LinkId>) {
     let hops: Vec<[LinkId; 2]> = (0..5)
         .map(|hop| {
             let buffer = Capacity::Packets(plan.buffer);
-            both_ways(&mut network, &format!("hop {hop}"), plan.rate, Span::from_millis(4), buffer)
+            both_ways(&mut network, format_args!("hop {hop}"), plan.rate, Span::from_millis(4), buffer)
         })
         .collect();
     let stretches = (0..3).map(|_| 0..5).chain((0..5).flat_map(|hop| (0..3).map(move |_| hop..hop + 1)));
     for (index, stretch) in stretches.enumerate() {
         let (delay, unlimited) = (Span::from_millis(1), Capacity::Unlimited);
         let [up, up_back] =
-            both_ways(&mut network, &format!("sender {index}"), plan.access, delay, unlimited);
+            both_ways(&mut network, format_args!("sender {index}"), plan.access, delay, unlimited);
         let [down, down_back] =
-            both_ways(&mut network, &format!("receiver {index}"), plan.access, delay, unlimited);
+            both_ways(&mut network, format_args!("receiver {index}"), plan.access, delay, unlimited);
         let middle = &hops[stretch];
         let forward = [up].into_iter().chain(middle.iter().map(|hop| hop[0])).chain([down]).collect();
         let reverse =

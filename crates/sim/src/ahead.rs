@@ -11,8 +11,8 @@ use tailback_transport::AnySender;
 
 use crate::flow::Flow;
 use crate::leaves::Leaves;
-use crate::links::Place;
-use crate::neighbours::{Passage, passages};
+use crate::links::{FEEDS, HANDS_OVER, PUTS_OFF, Place};
+use crate::neighbours::{Passage, Ways, passages};
 use crate::paths::Paths;
 use crate::routes::{End, RECEIVER, SENDER, Step};
 
@@ -47,19 +47,24 @@ impl Beyond {
     }
 }
 
-/// Notes what lies beyond each wire of a route, at the end of which stands a flow's `end` that sends along `answers`.
-fn follow<R>(beyond: &mut [Beyond], paths: &Paths<R>, route: u32, end: u32, answers: u32) {
+/// Notes what lies beyond each wire of a route, at the end of which stands a flow's `end` that sends along another route, which
+/// begins with the link `answers`.
+fn follow<R>(beyond: &mut [Beyond], paths: &Paths<R>, route: u32, end: u32, answers: Option<Place>) {
     let Paths { routes, links, .. } = paths;
     for (at, passage) in (route + 1..).zip(passages(routes.steps_from(route))) {
         let Passage { link: Place(place), to, behind, .. } = passage;
-        // What is put off goes no further in the same event.
-        let puts_off = |next: Place| links.look(next).puts_off();
-        let next = to.link().filter(|&next| !links.look(next).feeds()).or(behind);
-        let next = next.filter(|_| !to.link().is_some_and(puts_off));
-        let hands_over = next.is_some_and(|next| links.look(next).hands_over());
-        let arrives = hands_over || matches!(to.kind(), RECEIVER | SENDER);
+        let next = match to.link() {
+            // What is put off goes no further in the same event.
+            Some(next) if links.about(next).is_any(FEEDS | PUTS_OFF) => {
+                behind.filter(|_| !links.about(next).is(PUTS_OFF))
+            }
+            Some(next) => Some(next),
+            None => behind,
+        };
+        let hands_over = next.is_some_and(|next| links.about(next).is(HANDS_OVER));
+        let arrives = hands_over || to.ends();
         let next = next.map_or(place, |Place(place)| place);
-        let first = routes.first_link(answers).map_or(place, |Place(place)| place);
+        let first = answers.map_or(place, |Place(place)| place);
         let (answers, end) = if arrives { (first, end) } else { (next, 0) };
         let found = Beyond { next, answers, end, cursor: at };
         let known = &mut beyond[place as usize];
@@ -80,16 +85,15 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// `None` where so little is simulated that all of it is at hand in any case.
-    pub(crate) fn new<R>(paths: &mut Paths<R>, flows: &[Flow]) -> Option<Self> {
+    pub(crate) fn new<R>(paths: &mut Paths<R>, flows: &[Ways]) -> Option<Self> {
         paths.events.is_wide().then(|| {
             let places = 0..paths.links.len() as u32;
             let mut beyond: Vec<Beyond> = places.map(Beyond::nothing).collect();
-            for (index, flow) in flows.iter().enumerate() {
-                let [there, back] = [flow.sender_port.route, flow.receiver_port.route];
+            for (index, Ways { there, back, .. }) in flows.iter().enumerate() {
                 let [receiver, sender] =
                     [End::Receiver, End::Sender].map(|end| Flow::line_of(index, end) as u32);
-                follow(&mut beyond, paths, there, receiver, back);
-                follow(&mut beyond, paths, back, sender | AT_SENDER, there);
+                follow(&mut beyond, paths, there.route, receiver, back.first);
+                follow(&mut beyond, paths, back.route, sender | AT_SENDER, there.first);
             }
             for (place, beyond) in (0..).zip(&beyond) {
                 paths.links.slots.keep_beside(place, [beyond.next, beyond.answers, beyond.end]);

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use tailback_core::FlowId;
 
 use crate::cells::Cells;
-use crate::flow::Flow;
 
 /// Who is carried how.
 #[derive(Debug)]
@@ -17,14 +16,13 @@ pub(crate) struct CellsAndMulticast {
 }
 
 impl CellsAndMulticast {
-    /// `None` if all is carried as usual.
+    /// `None` if all is carried as usual. Per flow, `starts` says where its routes begin, forward and reverse.
     pub(crate) fn new<'a>(
         in_cells: &[FlowId],
         members: impl Iterator<Item = &'a FlowId>,
-        flows: &[Flow],
+        starts: &[(u32, u32)],
     ) -> Option<Box<Self>> {
-        let alone: BTreeMap<_, _> =
-            members.map(|member| (*member, flows[member.index()].sender_port.route)).collect();
+        let alone: BTreeMap<_, _> = members.map(|member| (*member, starts[member.index()].0)).collect();
         let any = !in_cells.is_empty() || !alone.is_empty();
         any.then(|| Box::new(Self { cells: Cells::new(in_cells), alone }))
     }

@@ -6,12 +6,10 @@
 //! known when it arrives, and the event of its arrival can be left out. Nothing that is simulated changes.
 
 use tailback_core::{LinkId, Time};
-use tailback_link::{Coming, Entrance, LinkCounters};
-use tailback_transport::AnyReceiver;
+use tailback_link::{Coming, LinkCounters};
 
-use crate::flow::Flow;
-use crate::links::{Links, Place};
-use crate::neighbours::{From, Neighbours, Passage, passages};
+use crate::links::{FED, FEEDS, Links, MAY_FEED, ON_ARRIVALS, OPEN, Place, ROUGH, TAKES_TIME};
+use crate::neighbours::{From, Neighbours, Passage, Ways, passages};
 use crate::refusals::NetworkError;
 use crate::routes::Routes;
 
@@ -19,31 +17,40 @@ use crate::routes::Routes;
 /// which it enters. A packet may pass in no time; then its arrival at the far end, of which the event queue knows sooner than
 /// of its entering, must not go before that: links stand in the order in which they go at equal times.
 fn keeps_order(links: &Links, before: u32, link: u32) -> bool {
-    before < link || links.look(Place(link)).takes_time()
+    before < link || links.about(Place(link)).is(TAKES_TIME)
 }
 
 /// Which links are fed ahead of time, by place. A link that is fed feeds no other, so that of a line of them every second one
 /// is.
-fn fed(links: &mut Links, neighbours: &Neighbours) -> Vec<bool> {
+fn fed(links: &Links, neighbours: &Neighbours) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum Known {
         Unknown,
         Fed(bool),
     }
-    let feeder_of = |links: &mut Links, place: u32| {
+    let feeder_of = |place: u32| {
         let feeder = neighbours.feeder(Place(place))?;
-        let may_be_fed = links.at(Place(place)).entrance() == Entrance::Open
-            && links.at(feeder).may_feed()
+        let may_be_fed = links.about(Place(place)).is(OPEN)
+            && links.about(feeder).is(MAY_FEED)
             && keeps_order(links, feeder.0, place);
         may_be_fed.then_some(feeder.0)
     };
     let mut known = vec![Known::Unknown; neighbours.len()];
     let mut line = Vec::new();
     for start in 0..neighbours.len() as u32 {
+        if known[start as usize] != Known::Unknown {
+            continue;
+        }
+        // Mostly no line begins here that is not known.
+        match feeder_of(start).map(|feeder| known[feeder as usize]) {
+            None => known[start as usize] = Known::Fed(false),
+            Some(Known::Fed(is_fed)) => known[start as usize] = Known::Fed(!is_fed),
+            Some(Known::Unknown) => {}
+        }
         let mut at = start;
         // Towards the beginning of the line, or, in a circle, where it was begun.
         while known[at as usize] == Known::Unknown {
-            let Some(feeder) = feeder_of(links, at) else {
+            let Some(feeder) = feeder_of(at) else {
                 known[at as usize] = Known::Fed(false);
                 break;
             };
@@ -61,12 +68,12 @@ fn fed(links: &mut Links, neighbours: &Neighbours) -> Vec<bool> {
 /// Which links hand over to receivers ahead of time, by place, of those that are fed. What enters them goes to receivers that
 /// act on packets alone and answer each at once, and nobody else sends into the link of the answers: it takes them in the
 /// order in which they leave, whenever that is found out.
-fn handing_over(routes: &Routes, links: &Links, flows: &[Flow], neighbours: &Neighbours) -> Vec<bool> {
+fn handing_over(links: &Links, flows: &[Ways], neighbours: &Neighbours) -> Vec<bool> {
     // What leaves a queue when an endpoint sends may be any packet that waits there.
-    let is_stage_at_an_end = |link| neighbours.begins(link) && !links.look(link).acts_on_arrivals();
+    let is_stage_at_an_end = |link| neighbours.begins(link) && !links.about(link).is(ON_ARRIVALS);
     let may_hand_over = |link: Place| {
-        links.look(link).is_fed()
-            && !links.look(link).is_rough()
+        links.about(link).is(FED)
+            && !links.about(link).is(ROUGH)
             && neighbours.leads_to_receivers_only(link)
             // An endpoint that sends into the feeder is at work, and another cannot be called.
             && !neighbours.is_second(link)
@@ -74,15 +81,14 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow], neighbours: &Nei
     };
     let mut hands_over: Vec<bool> =
         (0..links.len() as u32).map(|place| may_hand_over(Place(place))).collect();
-    for flow in flows {
-        let Some(Place(last)) = routes.last_link(flow.sender_port.route) else { continue };
+    for Ways { there, back, answers_at_once } in flows {
+        let Some(Place(last)) = there.last else { continue };
         let may_answer = |link: Place| {
             neighbours.is_one_receivers(link)
-                && links.look(link).acts_on_arrivals()
+                && links.about(link).is(ON_ARRIVALS)
                 && keeps_order(links, last, link.0)
         };
-        let answers = matches!(&flow.receiver, AnyReceiver::Stream(receiver) if receiver.answers_at_once());
-        if !(answers && routes.first_link(flow.receiver_port.route).is_some_and(may_answer)) {
+        if !(*answers_at_once && back.first.is_some_and(may_answer)) {
             hands_over[last as usize] = false;
         }
     }
@@ -119,28 +125,28 @@ impl Feeding {
     pub(crate) fn begin(
         routes: &mut Routes,
         links: &mut Links,
-        flows: &[Flow],
+        flows: &[Ways],
         neighbours: &Neighbours,
     ) -> Self {
         let fed = fed(links, neighbours);
         let mut feeding = Self::default();
         for (place, is_fed) in (0..).map(Place).zip(fed) {
             let Some(feeder) = neighbours.feeder(place).filter(|_| is_fed) else { continue };
-            links.at(place).begin_to_be_fed();
+            links.begin_to_be_fed(place);
             feeding.fed.push((place, feeder));
-            if !links.at(feeder).feeds() {
-                links.at(feeder).begin_to_feed();
-                feeding.feeders.push(feeder);
-                if links.at(feeder).may_lag() {
-                    links.at(feeder).begin_to_lag();
+            if !links.about(feeder).is(FEEDS) {
+                if links.begin_to_feed(feeder) {
                     feeding.late.push(feeder);
                 }
+                feeding.feeders.push(feeder);
             }
         }
         if !feeding.feeders.is_empty() {
-            for (place, hands_over) in (0..).zip(handing_over(routes, links, flows, neighbours)) {
-                links.at(Place(place)).set_to_hand_over(hands_over);
-                feeding.hands_over |= hands_over;
+            for (place, hands_over) in (0..).map(Place).zip(handing_over(links, flows, neighbours)) {
+                if hands_over {
+                    links.set_to_hand_over(place, true);
+                    feeding.hands_over = true;
+                }
             }
             routes.feed(links, 0);
         }
@@ -158,7 +164,7 @@ impl Feeding {
             return false;
         }
         for place in 0..links.len() as u32 {
-            links.at(Place(place)).set_to_hand_over(false);
+            links.set_to_hand_over(Place(place), false);
         }
         routes.feed(links, 0);
         true
@@ -178,11 +184,11 @@ impl Feeding {
         if self.feeders.is_empty() {
             return Ok(());
         }
-        let known = self.known.get_or_insert_with(|| Neighbours::on(routes.steps().take(laid), links.len()));
+        let known = self.known.get_or_insert_with(|| Neighbours::on(&routes.steps()[..laid], links.len()));
         let elsewhere = |link, from| known.feeder(link).map(From::Link) != Some(from);
         let enters_elsewhere =
-            |passage: &Passage| links.look(passage.link).is_fed() && elsewhere(passage.link, passage.from);
-        let found = passages(routes.steps().skip(laid)).find(enters_elsewhere);
+            |passage: &Passage| links.about(passage.link).is(FED) && elsewhere(passage.link, passage.from);
+        let found = passages(&routes.steps()[laid..]).find(enters_elsewhere);
         if let Some(Passage { link, .. }) = found {
             return Err(NetworkError::EnteredElsewhere { flow: flow.to_owned(), link: links.id(link) });
         }

@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use tailback_core::fetch::LINE;
-use tailback_core::{LinkId, Stream, Time};
+use tailback_core::{LinkId, Stream, StreamName, Time};
 use tailback_transport::{AnyReceiver, AnySender};
 
 use crate::event_queue::EventQueue;
@@ -71,14 +71,14 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// A flow that is at rest until its ports have routes and leaves.
-    pub(crate) fn new(spec: FlowSpec, seed: u64) -> Self {
+    pub(crate) fn new(spec: FlowSpec, name: StreamName, seed: u64) -> Self {
         let port = |what: &str| Port {
             route: 0,
             leaf: 0,
             armed: Time::NEVER,
             listed: Time::NEVER,
             due: Time::NEVER,
-            rng: Stream::of_part(seed, &spec.name, what),
+            rng: name.part(what).stream(seed),
         };
         Self {
             receiver_port: port("receiver"),
@@ -112,12 +112,13 @@ impl Flow {
     pub(crate) const OF_RECEIVER: usize = Self::SENDER_AT - Self::RECEIVER_AT;
     pub(crate) const OF_SENDER: usize = Self::LINES - Self::SENDER_AT;
 
-    /// Takes where its routes begin and its leaves in the event queue: sender's first, receiver's second.
+    /// Takes where its routes begin and its leaves in the event queue, which are armed for the first time: sender's first,
+    /// receiver's second.
     pub(crate) fn settle(&mut self, routes: (u32, u32), leaves: (u32, u32), events: &mut EventQueue) {
         (self.sender_port.route, self.receiver_port.route) = routes;
         (self.sender_port.leaf, self.receiver_port.leaf) = leaves;
         (self.sender_port.armed, self.sender_port.listed) = (self.command_at, self.command_at);
-        events.arm(leaves.0, self.command_at);
+        events.bring_forward(leaves.0, self.command_at);
     }
 }
 

@@ -11,8 +11,8 @@
 use tailback_core::{Bytes, Span, Time};
 
 use crate::event_queue::{EventQueue, Keys};
-use crate::links::{Links, Place};
-use crate::neighbours::{From, passages};
+use crate::links::{FEEDS, Links, OPEN, Place, ROUGH, TAKES_TIME};
+use crate::neighbours::Neighbours;
 use crate::routes::Routes;
 
 /// So many links must lead into one: with fewer the event queue is as quick.
@@ -29,41 +29,75 @@ const MOST_EACH: Bytes = Bytes::new(8 * 1024);
 /// behind.
 const MOST_TIMES: u64 = 8;
 
-/// Into no link yet, or into more than one.
+/// Into no link of which that matters.
 const NONE: u32 = u32::MAX;
-const NEVER: u32 = u32::MAX - 1;
 
-/// Of each link, by place, that into which all goes that enters it, where that comes from endpoints; otherwise none.
-fn leads(routes: &Routes, links: &Links) -> Vec<u32> {
-    let mut leads = vec![NONE; links.len()];
-    for passage in passages(routes.steps()) {
-        let to = passage.to.link().filter(|_| passage.from == From::End);
-        let to = to.map_or(NEVER, |Place(to)| to);
-        let known = &mut leads[passage.link.0 as usize];
-        *known = if [NONE, to].contains(known) { to } else { NEVER };
-    }
-    for (place, to) in (0..).map(Place).zip(&mut leads) {
-        let link = links.look(place);
+/// Of each link, by place, that into which all goes that enters it, where that comes from endpoints and may be listed; otherwise
+/// none.
+fn leads(links: &Links, neighbours: &Neighbours) -> Vec<u32> {
+    let of = |place: Place| {
+        let about = links.about(place);
         // What passes in no time would be taken in behind what came by a later event of the same instant.
-        if !link.is_open() || link.is_rough() || !link.takes_time() {
-            *to = NEVER;
+        let may_be_listed = about.is(OPEN | TAKES_TIME) && !about.is_any(FEEDS | ROUGH);
+        neighbours.leads(place).filter(|_| may_be_listed).map_or(NONE, |Place(to)| to)
+    };
+    (0..links.len() as u32).map(|place| of(Place(place))).collect()
+}
+
+/// The links, at least so many, that lead into one, by that one's place; none where something enters it otherwise.
+fn wires(routes: &Routes, leads: &[u32], fewest: usize) -> Vec<(Place, Vec<Place>)> {
+    let mut counted = vec![0_u32; leads.len()];
+    for &to in leads.iter().filter(|&&to| to != NONE) {
+        counted[to as usize] += 1;
+    }
+    // What stands in the place of a link's count from here on: where it stands in the list, if it does.
+    let mut found: Vec<(Place, Vec<Place>)> = Vec::new();
+    for (place, counted) in (0..).map(Place).zip(&mut counted) {
+        let is_found = *counted as usize >= fewest;
+        let wires = *counted as usize;
+        *counted = if is_found { found.len() as u32 } else { NONE };
+        if is_found {
+            found.push((place, Vec::with_capacity(wires)));
         }
     }
-    leads
+    if found.is_empty() {
+        return found;
+    }
+    for (wire, &to) in (0..).map(Place).zip(leads) {
+        if let Some(&at) = counted.get(to as usize)
+            && let Some((_, wires)) = found.get_mut(at as usize)
+        {
+            wires.push(wire);
+        }
+    }
+    let mut from = None;
+    for step in routes.steps() {
+        let link = step.link();
+        if let Some(Place(link)) = link
+            && let Some((_, wires)) = found.get_mut(counted[link as usize] as usize)
+            && from.is_none_or(|Place(from)| leads[from as usize] != link)
+        {
+            wires.clear();
+        }
+        from = link;
+    }
+    found
 }
 
 /// How late it may be found out what has arrived at a link by `wires`, at least so many, if it pays that it is.
 fn lag(links: &Links, place: Place, wires: &[Place], fewest: usize) -> Option<Span> {
     let link = links.look(place);
     let lag = if link.puts_off() { link.lag() } else { link.delay() };
-    let before = wires.iter().map(|&wire| links.look(wire).delay()).max().unwrap_or(Span::ZERO);
-    let most = MOST.max(MOST_EACH * wires.len() as u64);
     let pays = wires.len() >= fewest
         && (link.puts_off() || link.acts_on_arrivals())
-        && link.rate().bytes_in(lag) >= FEWEST
-        && link.rate().bytes_in(lag + before) <= most
-        && before <= lag * MOST_TIMES;
-    pays.then_some(lag)
+        && link.rate().bytes_in(lag) >= FEWEST;
+    if !pays {
+        return None;
+    }
+    let before = wires.iter().map(|&wire| links.look(wire).delay()).max().unwrap_or(Span::ZERO);
+    let most = MOST.max(MOST_EACH * wires.len() as u64);
+    let is_bounded = link.rate().bytes_in(lag + before) <= most && before <= lag * MOST_TIMES;
+    is_bounded.then_some(lag)
 }
 
 /// No packet is listed.
@@ -151,30 +185,24 @@ pub(crate) struct Gathering {
 
 impl Gathering {
     /// Finds what may be gathered, where at least so many wires lead, and lays routes anew.
-    pub(crate) fn begin(routes: &mut Routes, links: &mut Links, events: &EventQueue, fewest: usize) -> Self {
+    pub(crate) fn begin(
+        routes: &mut Routes,
+        links: &mut Links,
+        neighbours: &Neighbours,
+        events: &EventQueue,
+        fewest: usize,
+    ) -> Self {
         let mut gathering = Self::default();
         let Some(keys) = events.keys() else { return gathering };
-        let leads = leads(routes, links);
-        let mut wires = vec![Vec::new(); links.len()];
-        for (wire, &to) in (0..).map(Place).zip(&leads) {
-            if let Some(wires) = wires.get_mut(to as usize) {
-                wires.push(wire);
-            }
-        }
-        for passage in passages(routes.steps()) {
-            let Place(link) = passage.link;
-            let is_led = matches!(passage.from, From::Link(Place(from)) if leads[from as usize] == link);
-            if !is_led {
-                wires[link as usize].clear();
-            }
-        }
-        let mut is_listed = vec![false; links.len()];
-        for (place, wires) in (0..).map(Place).zip(wires) {
+        let leads = leads(links, neighbours);
+        let mut is_listed = Vec::new();
+        for (place, wires) in wires(routes, &leads, fewest) {
             if gathering.lists.len() < MOST_LISTS
                 && let Some(lag) = lag(links, place, &wires, fewest)
             {
                 let list = gathering.lists.len() as u8;
                 gathering.lists.push(Listed::new(keys, place, lag));
+                is_listed.resize(links.len(), false);
                 for wire in wires {
                     links.at(wire).keep_note(list);
                     is_listed[wire.0 as usize] = true;

@@ -4,7 +4,7 @@
 
 use tailback_core::LinkId;
 use tailback_core::fetch::fetch_at;
-use tailback_link::{Entrance, Link, Slots};
+use tailback_link::{Entrance, Link, LinkDriver, LinkTimers, Slots, UnlaidLink};
 
 /// Links and flows are laid out by so many before somebody is asked whether they are still wanted.
 pub(crate) const SOME: usize = 1024;
@@ -13,10 +13,61 @@ pub(crate) const SOME: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(pub(crate) u32);
 
+/// What of a link decides how routes are laid over it. Whoever lays them asks for all links in no order: two bytes of each are at
+/// hand where its own lines of memory are not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About(u16);
+
+/// Nothing is checked where packets enter.
+pub(crate) const OPEN: u16 = 1;
+/// It takes more to say what becomes of them there.
+pub(crate) const AT_LENGTH: u16 = 1 << 1;
+/// [`Link::may_feed`] and the like.
+pub(crate) const MAY_FEED: u16 = 1 << 2;
+pub(crate) const ON_ARRIVALS: u16 = 1 << 3;
+pub(crate) const TAKES_TIME: u16 = 1 << 4;
+pub(crate) const TAKES_TIME_FOR_BYTES: u16 = 1 << 5;
+pub(crate) const ROUGH: u16 = 1 << 6;
+/// What routes make of it.
+pub(crate) const FEEDS: u16 = 1 << 7;
+pub(crate) const FED: u16 = 1 << 8;
+pub(crate) const HANDS_OVER: u16 = 1 << 9;
+pub(crate) const PUTS_OFF: u16 = 1 << 10;
+
+impl About {
+    fn of(link: &Link) -> Self {
+        let entrance = link.entrance();
+        let all = [
+            (entrance == Entrance::Open, OPEN),
+            (entrance == Entrance::AtLength, AT_LENGTH),
+            (link.may_feed(), MAY_FEED),
+            (link.acts_on_arrivals(), ON_ARRIVALS),
+            (link.takes_time(), TAKES_TIME),
+            (link.takes_time_for_bytes(), TAKES_TIME_FOR_BYTES),
+            (link.is_rough(), ROUGH),
+        ];
+        Self(all.into_iter().fold(0, |about, (is, what)| about | if is { what } else { 0 }))
+    }
+
+    /// Whether all of this is so.
+    #[inline(always)]
+    pub(crate) fn is(self, what: u16) -> bool {
+        self.0 & what == what
+    }
+
+    /// Whether some of this is so.
+    #[inline(always)]
+    pub(crate) fn is_any(self, what: u16) -> bool {
+        self.0 & what != 0
+    }
+}
+
 /// All links.
 #[derive(Debug)]
 pub(crate) struct Links {
     by_place: Vec<Link>,
+    /// By place.
+    about: Vec<About>,
     /// What is on the wires of those without a bound.
     pub(crate) slots: Slots,
     /// The leaf of the first one's wire.
@@ -30,36 +81,39 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Puts links, given in the order of their identities, into the order of `ids`, which names each once; none where
+    /// Lays links, given in the order of their identities, in that of their wires, the first of which has this leaf; none where
     /// `go_on` says so meanwhile.
     pub(crate) fn new(
-        mut links: Vec<Link>,
-        ids: Vec<LinkId>,
+        mut links: Vec<UnlaidLink>,
         first_leaf: u32,
+        wires: impl Iterator<Item = (LinkId, LinkTimers)>,
+        driver: &mut impl LinkDriver,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Option<Self> {
-        let mut places = vec![Place(0); ids.len()];
-        for (place, id) in ids.iter().enumerate() {
-            places[id.index()] = Place(place as u32);
-        }
-        let entrances = links.iter().map(Link::entrance).collect();
-        // Swapped where they are: a second list of them would be the most memory that a large network ever takes.
-        let mut left = places.clone();
-        for index in 0..left.len() {
-            if index.is_multiple_of(SOME) && !go_on() {
+        let count = links.len();
+        let mut laid = Self {
+            by_place: Vec::with_capacity(count),
+            about: Vec::with_capacity(count),
+            slots: Slots::new(count),
+            first_leaf,
+            ids: Vec::with_capacity(count),
+            places: vec![Place(0); count],
+            entrances: vec![Entrance::Open; count],
+        };
+        for (place, (id, timers)) in (0..).zip(wires) {
+            if (place as usize).is_multiple_of(SOME) && !go_on() {
                 return None;
             }
-            while left[index].0 as usize != index {
-                let place = left[index].0 as usize;
-                links.swap(index, place);
-                left.swap(index, place);
-            }
-        }
-        for (place, link) in (0..).zip(&mut links) {
+            let mut link = links[id.index()].lay();
             link.number_wire(place);
+            link.settle(timers, driver);
+            laid.places[id.index()] = Place(place);
+            laid.entrances[id.index()] = link.entrance();
+            laid.ids.push(id);
+            laid.about.push(About::of(&link));
+            laid.by_place.push(link);
         }
-        let slots = Slots::new(links.len());
-        Some(Self { by_place: links, slots, first_leaf, ids, places, entrances })
+        Some(laid)
     }
 
     /// How many there are.
@@ -122,6 +176,39 @@ impl Links {
     #[inline(always)]
     pub(crate) fn id(&self, place: Place) -> LinkId {
         self.ids[place.0 as usize]
+    }
+
+    /// What of the link at a place decides how routes are laid over it.
+    #[inline(always)]
+    pub(crate) fn about(&self, place: Place) -> About {
+        self.about[place.0 as usize]
+    }
+
+    /// From now on a link feeds others: [`Link::begin_to_feed`]. Whether it is found out late what has left its queue.
+    pub(crate) fn begin_to_feed(&mut self, place: Place) -> bool {
+        let link = &mut self.by_place[place.0 as usize];
+        let about = &mut self.about[place.0 as usize].0;
+        link.begin_to_feed();
+        *about |= FEEDS;
+        let lags = link.may_lag();
+        if lags {
+            link.begin_to_lag();
+            *about |= if link.puts_off() { PUTS_OFF } else { 0 };
+        }
+        lags
+    }
+
+    /// From now on a link is fed: [`Link::begin_to_be_fed`].
+    pub(crate) fn begin_to_be_fed(&mut self, place: Place) {
+        self.by_place[place.0 as usize].begin_to_be_fed();
+        self.about[place.0 as usize].0 |= FED;
+    }
+
+    /// From now on a link that is fed hands over, or no longer: [`Link::set_to_hand_over`].
+    pub(crate) fn set_to_hand_over(&mut self, place: Place, hands_over: bool) {
+        self.by_place[place.0 as usize].set_to_hand_over(hands_over);
+        let about = &mut self.about[place.0 as usize].0;
+        *about = if hands_over { *about | HANDS_OVER } else { *about & !HANDS_OVER };
     }
 
     /// How packets enter a link.

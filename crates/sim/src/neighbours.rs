@@ -1,7 +1,6 @@
 //! Who stands next to each link on the routes: the one walk over their steps, and what it tells of each link. What may be done
 //! ahead of time where a link has this neighbour or that is not here: `feeding.rs`, `timers.rs`, `ahead.rs`.
 
-use crate::flow::Flow;
 use crate::links::Place;
 use crate::routes::{PARTED, RECEIVER, Routes, SENDER, Step};
 
@@ -37,21 +36,21 @@ pub(crate) struct Passage {
 }
 
 /// The links that steps lead into, in turn. Routes stand one behind another, and each ends with a step into no link.
-pub(crate) fn passages(mut steps: impl Iterator<Item = Step>) -> impl Iterator<Item = Passage> {
-    let (mut here, mut to) = (steps.next(), steps.next());
+pub(crate) fn passages(steps: &[Step]) -> impl Iterator<Item = Passage> {
     let (mut from, mut before) = (From::End, From::End);
+    let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let (step, next, behind) = (here?, to, steps.next());
-            (here, to) = (next, behind);
+            let step = *steps.get(at)?;
+            at += 1;
             let Some(link) = step.link() else {
                 (before, from) = (From::End, if step.kind() == PARTED { From::Edge } else { From::End });
                 continue;
             };
-            let to = next?;
+            let to = *steps.get(at)?;
             let is_second = !from.is_no_link() && before.is_no_link();
-            let goes_on = !matches!(to.kind(), RECEIVER | SENDER);
-            let behind = behind.filter(|_| goes_on).and_then(Step::link);
+            let goes_on = !to.ends();
+            let behind = if goes_on { steps.get(at + 1).and_then(|step| step.link()) } else { None };
             let passage = Passage { link, from, is_second, to, behind };
             (before, from) = (from, From::Link(link));
             return Some(passage);
@@ -59,7 +58,31 @@ pub(crate) fn passages(mut steps: impl Iterator<Item = Step>) -> impl Iterator<I
     })
 }
 
-/// From no link yet, or from more than one thing.
+/// One direction of a flow: where its route begins in the table of routes, and its first and its last link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) route: u32,
+    pub(crate) first: Option<Place>,
+    pub(crate) last: Option<Place>,
+}
+
+/// Both directions of a flow. All that routes are laid by stands here together, as flows themselves take many lines of memory each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    pub(crate) there: Way,
+    pub(crate) back: Way,
+    /// Whether the receiver acts on packets alone and answers each at once.
+    pub(crate) answers_at_once: bool,
+}
+
+impl Way {
+    /// That of the route that begins at a cursor.
+    pub(crate) fn of(routes: &Routes, route: u32) -> Self {
+        Self { route, first: routes.first_link(route), last: routes.last_link(route) }
+    }
+}
+
+/// From or into no link yet, or from or into more than one thing.
 const NONE: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 
@@ -77,6 +100,8 @@ const TO_OTHER: u8 = 1 << 6;
 struct Neighbour {
     /// The link that all comes from.
     feeder: u32,
+    /// The link that all goes into, where it comes from endpoints.
+    leads: u32,
     about: u8,
     /// How many senders and receivers send into it, and how many senders hear over it: two stand for many.
     senders: u8,
@@ -90,17 +115,16 @@ pub(crate) struct Neighbours(Vec<Neighbour>);
 
 impl Neighbours {
     /// Those on routes over so many links, and at the ends of flows.
-    pub(crate) fn of(routes: &Routes, links: usize, flows: &[Flow]) -> Self {
+    pub(crate) fn of(routes: &Routes, links: usize, flows: &[Ways]) -> Self {
         let mut neighbours = Self::on(routes.steps(), links);
-        for flow in flows {
-            let [there, back] = [flow.sender_port.route, flow.receiver_port.route];
-            if let Some(link) = routes.first_link(there) {
+        for Ways { there, back, .. } in flows {
+            if let Some(link) = there.first {
                 count(&mut neighbours.at(link).senders);
             }
-            if let Some(link) = routes.first_link(back) {
+            if let Some(link) = back.first {
                 count(&mut neighbours.at(link).receivers);
             }
-            if let Some(link) = routes.last_link(back) {
+            if let Some(link) = back.last {
                 count(&mut neighbours.at(link).heard);
             }
         }
@@ -108,8 +132,8 @@ impl Neighbours {
     }
 
     /// Those among so many links alone.
-    pub(crate) fn on(steps: impl Iterator<Item = Step>, links: usize) -> Self {
-        let nobody = Neighbour { feeder: NONE, about: 0, senders: 0, receivers: 0, heard: 0 };
+    pub(crate) fn on(steps: &[Step], links: usize) -> Self {
+        let nobody = Neighbour { feeder: NONE, leads: NONE, about: 0, senders: 0, receivers: 0, heard: 0 };
         let mut neighbours = Self(vec![nobody; links]);
         for passage in passages(steps) {
             neighbours.at(passage.link).note(passage);
@@ -134,6 +158,12 @@ impl Neighbours {
     pub(crate) fn feeder(&self, link: Place) -> Option<Place> {
         let Neighbour { feeder, .. } = *self.look(link);
         (feeder < SEVERAL).then_some(Place(feeder))
+    }
+
+    /// The link into which all goes that enters a link, if it does, and if it all comes from endpoints.
+    pub(crate) fn leads(&self, link: Place) -> Option<Place> {
+        let Neighbour { leads, .. } = *self.look(link);
+        (leads < SEVERAL).then_some(Place(leads))
     }
 
     /// Whether anything enters a link that comes from no other: from an endpoint, or at an edge.
@@ -175,10 +205,11 @@ impl Neighbour {
     }
 
     fn note(&mut self, passage: Passage) {
-        let (from, feeder) = match passage.from {
-            From::End => (FROM_END, SEVERAL),
-            From::Edge => (FROM_EDGE, SEVERAL),
-            From::Link(Place(feeder)) => (FROM_LINK, feeder),
+        let next = passage.to.link().map_or(SEVERAL, |Place(next)| next);
+        let (from, feeder, leads) = match passage.from {
+            From::End => (FROM_END, SEVERAL, next),
+            From::Edge => (FROM_EDGE, SEVERAL, SEVERAL),
+            From::Link(Place(feeder)) => (FROM_LINK, feeder, SEVERAL),
         };
         let to = match passage.to.kind() {
             RECEIVER => TO_RECEIVER,
@@ -186,6 +217,7 @@ impl Neighbour {
             _ => TO_OTHER,
         };
         self.feeder = if [NONE, feeder].contains(&self.feeder) { feeder } else { SEVERAL };
+        self.leads = if [NONE, leads].contains(&self.leads) { leads } else { SEVERAL };
         self.about |= from | to | if passage.is_second { IS_SECOND } else { 0 };
     }
 }
@@ -210,7 +242,7 @@ mod tests {
 
     fn seen(steps: &[Step]) -> Vec<(u32, From, bool, u32, Option<u32>)> {
         let of = |p: Passage| (p.link.0, p.from, p.is_second, p.to.0, p.behind.map(|link| link.0));
-        passages(steps.iter().copied()).map(of).collect()
+        passages(steps).map(of).collect()
     }
 
     #[test]
@@ -256,7 +288,7 @@ mod tests {
             [into(6), into(5), into(3), end(SENDER)],
             [into(6), Step(INTO_STAGE << KIND_OF_STEP | 2), into(4), end(SENDER)],
         ];
-        let of = |routes: &[[Step; 4]]| Neighbours::on(routes.iter().flatten().copied(), 7);
+        let of = |routes: &[[Step; 4]]| Neighbours::on(routes.as_flattened(), 7);
         let feeders = |neighbours: &Neighbours| {
             [0, 2, 3, 4, 5].map(|link| neighbours.feeder(Place(link)).map(|feeder| feeder.0))
         };
@@ -265,26 +297,41 @@ mod tests {
         assert_eq!(feeders(&of(&routes)), [None, None, None, Some(2), Some(6)]);
         // Who comes from an endpoint as well comes from several.
         let also_first = [into(0), into(1), end(RECEIVER), into(1), end(SENDER)];
-        assert_eq!(Neighbours::on(also_first.into_iter(), 2).feeder(Place(1)), None);
+        assert_eq!(Neighbours::on(&also_first, 2).feeder(Place(1)), None);
         let first_before = [into(1), end(SENDER), into(0), into(1), end(RECEIVER)];
-        assert_eq!(Neighbours::on(first_before.into_iter(), 2).feeder(Place(1)), None);
+        assert_eq!(Neighbours::on(&first_before, 2).feeder(Place(1)), None);
     }
 
     #[test]
     fn a_link_knows_who_enters_and_where_it_leads() {
         let steps = [into(0), into(1), into(2), end(RECEIVER), into(3), end(PARTED), into(2), end(SENDER)];
-        let known = Neighbours::on(steps.into_iter(), 5);
+        let known = Neighbours::on(&steps, 5);
         let by = |what: fn(&Neighbours, Place) -> bool| [0, 1, 2, 3, 4].map(|link| what(&known, Place(link)));
         assert_eq!(by(Neighbours::begins), [true, false, true, true, false]);
         assert_eq!(by(Neighbours::is_second), [false, true, false, false, false]);
         assert_eq!(by(Neighbours::leads_to_receivers_only), [false, false, false, false, true]);
         assert_eq!(known.len(), 5);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|link| known.leads(Place(link)).map(|next| next.0)),
+            [Some(1), None, None, None, None]
+        );
+        // Who enters elsewhere as well, or goes on elsewhere, leads into none.
+        let also_beyond = [into(0), into(1), end(RECEIVER), into(2), into(0), into(1), end(RECEIVER)];
+        assert_eq!(Neighbours::on(&also_beyond, 3).leads(Place(0)), None);
+        let also_there = [into(0), into(1), end(RECEIVER), into(0), into(2), end(RECEIVER)];
+        assert_eq!(Neighbours::on(&also_there, 3).leads(Place(0)), None);
     }
 
     #[test]
     fn a_link_is_one_ends_if_nobody_else_enters() {
-        let link =
-            |about, senders, receivers, heard| Neighbour { feeder: NONE, about, senders, receivers, heard };
+        let link = |about, senders, receivers, heard| Neighbour {
+            feeder: NONE,
+            leads: NONE,
+            about,
+            senders,
+            receivers,
+            heard,
+        };
         let known = Neighbours(vec![
             link(FROM_END | TO_OTHER, 0, 1, 0),
             link(FROM_END | TO_OTHER, 1, 0, 0),

@@ -1,8 +1,9 @@
 //! Puts links, flows and routes together into a simulator, and refuses what cannot run. Names, units and files are
 //! the scenario's business.
 
-use tailback_core::{FlowId, LinkId, Time};
-use tailback_link::{Link, LinkSpec};
+use tailback_core::{BitRate, FlowId, LinkId, Span, StreamName, Time};
+use tailback_link::{LinkSpec, UnlaidLink};
+use tailback_transport::AnyReceiver;
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
@@ -11,11 +12,12 @@ use crate::flow::{Flow, FlowSpec};
 use crate::gathering::{FEWEST_WIRES, Gathering};
 use crate::leaves::LeafOrder;
 use crate::links::{Links, SOME};
-use crate::neighbours::Neighbours;
+use crate::names::Names;
+use crate::neighbours::{Neighbours, Way, Ways};
 use crate::paths::Watch;
 use crate::recorder::Recorder;
 use crate::refusals::{NetworkError, check_link, check_routes, check_unique};
-use crate::routes::{Branch, Routes};
+use crate::routes::{Branch, Equals, Routes};
 use crate::simulator::Simulator;
 use crate::timers;
 
@@ -23,10 +25,12 @@ use crate::timers;
 /// twice.
 pub struct NetworkBuilder {
     seed: u64,
-    links: Vec<Link>,
-    link_names: Vec<String>,
+    links: Vec<UnlaidLink>,
+    link_names: Names,
     flows: Vec<Flow>,
-    flow_names: Vec<String>,
+    flow_names: Names,
+    /// Per flow, whether its receiver acts on packets alone and answers each at once.
+    answer_at_once: Vec<bool>,
     routes: GivenRoutes,
     leaves: LeafOrder,
     /// Multicast groups: the sender's flow and the receivers'.
@@ -50,9 +54,10 @@ impl NetworkBuilder {
         Self {
             seed,
             links: Vec::new(),
-            link_names: Vec::new(),
+            link_names: Names::default(),
             flows: Vec::new(),
-            flow_names: Vec::new(),
+            flow_names: Names::default(),
+            answer_at_once: Vec::new(),
             routes: GivenRoutes::default(),
             leaves: LeafOrder::new(seed),
             groups: Vec::new(),
@@ -68,9 +73,10 @@ impl NetworkBuilder {
     /// Makes room for so many links and flows: a list that grows is moved, which takes longest where it is longest.
     pub fn reserve(&mut self, links: usize, flows: usize) {
         self.links.reserve_exact(links);
-        self.link_names.reserve_exact(links);
+        self.link_names.reserve(links);
         self.flows.reserve_exact(flows);
-        self.flow_names.reserve_exact(flows);
+        self.flow_names.reserve(flows);
+        self.answer_at_once.reserve_exact(flows);
         self.routes.ends.reserve_exact(flows);
         self.leaves.reserve(links, flows);
     }
@@ -81,8 +87,20 @@ impl NetworkBuilder {
             self.problem.get_or_insert(problem);
         }
         self.leaves.link(&spec);
-        self.link_names.push(spec.name.clone());
-        self.links.push(Link::new(spec, self.seed));
+        self.link_names.push(&spec.name);
+        self.links.push(UnlaidLink::new(spec, self.seed));
+        LinkId::from(self.links.len() - 1)
+    }
+
+    /// Adds a link that has a rate, a delay and a drop-tail queue without a bound, and nothing else: as [`NetworkBuilder::link`]
+    /// would, for the millions of access links of a large network.
+    pub fn open_link(&mut self, name: &str, rate: BitRate, delay: Span) -> LinkId {
+        if rate == BitRate::ZERO {
+            self.problem.get_or_insert_with(|| NetworkError::ZeroRate(name.to_owned()));
+        }
+        self.leaves.open_link(StreamName::new(name));
+        self.link_names.push(name);
+        self.links.push(UnlaidLink::open(rate, delay));
         LinkId::from(self.links.len() - 1)
     }
 
@@ -112,11 +130,14 @@ impl NetworkBuilder {
     }
 
     /// Adds a flow.
-    pub fn flow(&mut self, mut spec: FlowSpec) -> FlowId {
-        self.leaves.flow(&spec);
-        self.flow_names.push(spec.name.clone());
-        self.routes.push(&std::mem::take(&mut spec.forward), &std::mem::take(&mut spec.reverse));
-        self.flows.push(Flow::new(spec, self.seed));
+    pub fn flow(&mut self, spec: FlowSpec) -> FlowId {
+        let name = StreamName::new(&spec.name);
+        self.leaves.flow(name);
+        self.flow_names.push(&spec.name);
+        self.routes.push(&spec.forward, &spec.reverse);
+        let answers = matches!(&spec.receiver, AnyReceiver::Stream(receiver) if receiver.answers_at_once());
+        self.answer_at_once.push(answers);
+        self.flows.push(Flow::new(spec, name, self.seed));
         FlowId::from(self.flows.len() - 1)
     }
 
@@ -162,60 +183,81 @@ impl NetworkBuilder {
         mut recorder: R,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Simulator<R>, NetworkError> {
-        self.check()?;
+        let (leaves, numbers) = std::mem::replace(&mut self.leaves, LeafOrder::new(self.seed)).lay_out();
+        self.check(numbers.may_be_alike)?;
         // Nobody asks for them any more.
-        (self.link_names, self.flow_names) = (Vec::new(), Vec::new());
+        (self.link_names, self.flow_names) = Default::default();
         let mut asked = |index: usize| {
             let stopped = index.is_multiple_of(SOME) && !go_on();
             if stopped { Err(NetworkError::Stopped) } else { Ok(()) }
         };
         asked(0)?;
-        let mut leaves = self.leaves.lay_out();
         let mut events =
             if self.wheel { EventQueue::wheel(leaves.len()) } else { EventQueue::new(leaves.len(), horizon) };
-        for (index, link) in self.links.iter_mut().enumerate() {
-            asked(index)?;
-            link.settle(leaves.of_link(index), &mut Watch { events: &mut events, recorder: &mut recorder });
-        }
-        let links =
-            Links::new(self.links, leaves.wires().collect(), leaves.first_wire(), &mut || asked(0).is_ok());
+        let first = leaves.first_wire();
+        let wires = leaves.wires().zip(first..).map(|(link, wire)| (link, numbers.of_link(link, wire)));
+        let mut watch = Watch { events: &mut events, recorder: &mut recorder };
+        let links = Links::new(self.links, first, wires, &mut watch, &mut || asked(0).is_ok());
         let mut links = links.ok_or(NetworkError::Stopped)?;
         let mut routes = Routes::default();
         for &(flow, governs) in &self.aggregates {
             routes.aggregate(flow, governs, self.routes.of(flow.index()).0.len());
         }
-        routes.reserve(2 * self.flows.len());
-        for (index, flow) in self.flows.iter_mut().enumerate() {
+        routes.reserve(2 * self.flows.len(), self.routes.links.len());
+        let equals = Equals::of(links.len(), self.routes.all());
+        // Parts of groups' routes may be equal to others.
+        let is_whole = self.groups.is_empty();
+        let mut starts = Vec::with_capacity(self.flows.len());
+        for index in 0..self.flows.len() {
             asked(index)?;
             let (forward, reverse) = self.routes.of(index);
-            flow.settle(routes.intern_both(&links, forward, reverse), leaves.of_flow(index), &mut events);
+            let both = [forward, reverse];
+            let may_be_equal = both.map(|route| !is_whole || equals.may_have(route));
+            starts.push(routes.lay_both(&links, both, may_be_equal));
         }
         let cells_and_multicast =
-            lay_groups(&self.groups, &self.in_cells, &links, &self.routes, &mut self.flows, &mut routes);
+            lay_groups(&self.groups, &self.in_cells, &links, &self.routes, &mut starts, &mut routes);
         routes.forget();
-        leaves.forget();
+        drop((equals, self.routes));
+        let ways = |(&(there, back), &answers_at_once): (&(u32, u32), &bool)| {
+            let [there, back] = [there, back].map(|route| Way::of(&routes, route));
+            Ways { there, back, answers_at_once }
+        };
+        let ways: Vec<Ways> = starts.iter().zip(&self.answer_at_once).map(ways).collect();
         let governed = self.aggregates.into_iter().collect();
         // A recorder of packets hears of them in the order of time, and so one of notes.
         let each = R::PACKETS || R::NOTES || self.link_by_link || cells_and_multicast.is_some();
-        let (feeding, gathering) = if each {
-            Default::default()
-        } else {
-            let neighbours = Neighbours::of(&routes, links.len(), &self.flows);
-            let feeding = Feeding::begin(&mut routes, &mut links, &self.flows, &neighbours);
-            timers::find(&routes, &links, &mut self.flows, &neighbours);
-            let gathering = Gathering::begin(&mut routes, &mut links, &events, self.gathered_from);
+        let neighbours = if each { None } else { Some(Neighbours::of(&routes, links.len(), &ways)) };
+        let (feeding, gathering) = neighbours.as_ref().map_or_else(Default::default, |neighbours| {
+            let feeding = Feeding::begin(&mut routes, &mut links, &ways, neighbours);
+            let gathering =
+                Gathering::begin(&mut routes, &mut links, neighbours, &events, self.gathered_from);
             (feeding, gathering)
-        };
-        let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
+        });
+        let mut calls_ahead = false;
+        for (index, (flow, ways)) in self.flows.iter_mut().zip(&ways).enumerate() {
+            asked(index)?;
+            flow.settle((ways.there.route, ways.back.route), numbers.of_flow(index), &mut events);
+            flow.heard_over =
+                neighbours.as_ref().and_then(|neighbours| timers::heard_over(&links, ways, neighbours));
+            calls_ahead |= flow.heard_over.is_some();
+        }
+        let flows = (self.flows, ways.as_slice(), calls_ahead);
+        let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, flows, routes, recorder);
         sim.carry(cells_and_multicast, governed, feeding, gathering);
         Ok(sim)
     }
 
-    fn check(&mut self) -> Result<(), NetworkError> {
-        check_unique(&self.link_names)?;
-        check_unique(&self.flow_names)?;
+    fn check(&mut self, may_be_alike: bool) -> Result<(), NetworkError> {
+        if may_be_alike {
+            check_unique(&self.link_names)?;
+            check_unique(&self.flow_names)?;
+        }
         if let Some(problem) = self.problem.take() {
             return Err(problem);
+        }
+        if self.routes.are_sound(self.links.len()) {
+            return Ok(());
         }
         self.flow_names.iter().enumerate().try_for_each(|(flow, name)| {
             let (forward, reverse) = self.routes.of(flow);
@@ -230,14 +272,30 @@ struct GivenRoutes {
     links: Vec<LinkId>,
     /// Per flow, where its forward and its reverse route end.
     ends: Vec<(usize, usize)>,
+    /// Whether one is empty, and the least number that no link has.
+    has_empty: bool,
+    beyond: usize,
 }
 
 impl GivenRoutes {
     fn push(&mut self, forward: &[LinkId], reverse: &[LinkId]) {
-        self.links.extend(forward);
+        self.links.extend_from_slice(forward);
         let end = self.links.len();
-        self.links.extend(reverse);
+        self.links.extend_from_slice(reverse);
         self.ends.push((end, self.links.len()));
+        self.has_empty |= forward.is_empty() || reverse.is_empty();
+        let beyond = forward.iter().chain(reverse).map(|link| link.index() + 1).max();
+        self.beyond = self.beyond.max(beyond.unwrap_or(0));
+    }
+
+    /// Whether [`check_routes`] complains of none.
+    fn are_sound(&self, links: usize) -> bool {
+        !self.has_empty && self.beyond <= links
+    }
+
+    /// All of them.
+    fn all(&self) -> impl Iterator<Item = &[LinkId]> {
+        (0..self.ends.len()).flat_map(|flow| <[_; 2]>::from(self.of(flow)))
     }
 
     /// The forward and the reverse route of a flow.
@@ -254,17 +312,17 @@ fn lay_groups(
     in_cells: &[FlowId],
     links: &Links,
     given: &GivenRoutes,
-    flows: &mut [Flow],
+    starts: &mut [(u32, u32)],
     routes: &mut Routes,
 ) -> Option<Box<CellsAndMulticast>> {
     for (group, members) in groups {
         let route = |member: &FlowId| (*member, given.of(member.index()).0);
         let tree = routes.intern_tree(links, &members.iter().map(route).collect::<Vec<_>>());
-        flows[group.index()].sender_port.route = tree;
+        starts[group.index()].0 = tree;
         let end = routes.part(Branch::Sender(*group));
         for member in members {
-            flows[member.index()].receiver_port.route = routes.intern(links, given.of(member.index()).1, end);
+            starts[member.index()].1 = routes.intern(links, given.of(member.index()).1, end);
         }
     }
-    CellsAndMulticast::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)
+    CellsAndMulticast::new(in_cells, groups.iter().flat_map(|(_, members)| members), starts)
 }

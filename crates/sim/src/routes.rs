@@ -6,9 +6,9 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use tailback_core::fetch::fetch_at;
 use tailback_core::{FlowId, LinkId};
-use tailback_link::{Entrance, Link};
+use tailback_link::Entrance;
 
-use crate::links::{Links, Place};
+use crate::links::{AT_LENGTH, FED, FEEDS, HANDS_OVER, Links, ON_ARRIVALS, Place};
 
 /// One of a flow's ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) const INTO_STAGE: u32 = 12;
 pub(crate) const INTO_GATHERED: u32 = 13;
 
 /// A step as it stands in the table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Step(pub(crate) u32);
 
 impl Step {
@@ -84,6 +84,12 @@ impl Step {
     #[inline(always)]
     pub(crate) fn kind(self) -> u32 {
         self.0 >> KIND_OF_STEP
+    }
+
+    /// Whether a route ends with it at an end of its own flow.
+    #[inline(always)]
+    pub(crate) fn ends(self) -> bool {
+        matches!(self.kind(), RECEIVER | SENDER)
     }
 }
 
@@ -104,13 +110,14 @@ pub(crate) enum Branch {
 }
 
 /// The step into a link.
-fn step_into(links: &Links, id: LinkId) -> u32 {
+#[inline]
+fn step_into(links: &Links, id: LinkId) -> Step {
     let kind = match links.entrance(id) {
         Entrance::Open => INTO_OPEN,
         Entrance::Plain => INTO_PLAIN,
         Entrance::AtLength => INTO_OTHER,
     };
-    kind << KIND_OF_STEP | links.place(id).0
+    Step(kind << KIND_OF_STEP | links.place(id).0)
 }
 
 /// An edge of an aggregate, as packets pass it.
@@ -136,8 +143,8 @@ struct Stretch {
 /// The flattened table of routes; equal routes share their entries, so that it stays small and in cache.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    table: Vec<u32>,
-    /// Where routes begin, by their hash: the routes themselves stand in the table.
+    table: Vec<Step>,
+    /// Where routes begin of which there may be equal ones, by their hash: the routes themselves stand in the table.
     known: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
     branches: Vec<Branch>,
     /// Aggregates, by the links that they govern.
@@ -163,9 +170,9 @@ impl Hasher for Hashed {
 }
 
 impl Routes {
-    /// Makes room for so many routes.
-    pub(crate) fn reserve(&mut self, routes: usize) {
-        self.known.reserve(routes);
+    /// Makes room for routes over so many links in all.
+    pub(crate) fn reserve(&mut self, routes: usize, links: usize) {
+        self.table.reserve_exact(routes + links);
     }
 
     /// The network is laid: routes that come later, of flows added while running, do not share with those known by now, of
@@ -177,33 +184,46 @@ impl Routes {
 
     /// Where the route over these links to this end begins.
     pub(crate) fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
-        let mut route = self.past_edges(links, route);
-        route.push(end);
-        let hash = hash_of(&route);
-        if let Some(&start) = self.known.get(&hash)
-            && self.table[start as usize..].starts_with(&route)
-        {
-            return start;
+        let start = self.lay(links, route, end);
+        let (before, laid) = self.table.split_at(start as usize);
+        let hash = hash_of(&laid);
+        match self.known.get(&hash) {
+            Some(&known) if before[known as usize..].starts_with(laid) => {
+                self.table.truncate(start as usize);
+                known
+            }
+            _ => {
+                self.known.insert(hash, start);
+                start
+            }
         }
+    }
+
+    /// Where the route over these links to this end begins, of which it is known that no other is equal to it.
+    #[inline]
+    pub(crate) fn lay(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
         let start = self.table.len() as u32;
-        self.table.extend(route);
-        self.known.insert(hash, start);
+        if self.aggregates.is_empty() {
+            self.table.extend(route.iter().map(|&link| step_into(links, link)));
+        } else {
+            self.lay_past_edges(links, route);
+        }
+        self.table.push(Step(end));
         start
     }
 
-    /// The places of a route's links, with marks where it passes the edges of aggregates.
-    fn past_edges(&self, links: &Links, route: &[LinkId]) -> Vec<u32> {
-        let mut laid = Vec::with_capacity(route.len() + 1);
+    /// Lays the places of a route's links, with marks where it passes the edges of aggregates.
+    fn lay_past_edges(&mut self, links: &Links, route: &[LinkId]) {
         let mut far_edges: Vec<(usize, u32)> = Vec::new();
         for (at, &link) in route.iter().enumerate() {
-            laid.push(step_into(links, link));
+            self.table.push(step_into(links, link));
             if let Some(&Stretch { edges: (near, far), links }) = self.aggregates.get(&link) {
-                laid.push(near);
+                self.table.push(Step(near));
                 far_edges.push((at + links, far));
             }
-            laid.extend(far_edges.extract_if(.., |(last, _)| *last == at).map(|(_, far)| far));
+            let ended = far_edges.extract_if(.., |(last, _)| *last == at);
+            self.table.extend(ended.map(|(_, far)| Step(far)));
         }
-        laid
     }
 
     /// An aggregate over `span` links governs a link: routes over it pass its edges.
@@ -213,14 +233,21 @@ impl Routes {
         self.aggregates.insert(governs, Stretch { edges, links });
     }
 
-    /// Where a flow's two routes begin.
-    pub(crate) fn intern_both(
+    /// Where a flow's two routes begin, of which is said whether there may be equal ones.
+    #[inline]
+    pub(crate) fn lay_both(
         &mut self,
         links: &Links,
-        forward: &[LinkId],
-        reverse: &[LinkId],
+        [forward, reverse]: [&[LinkId]; 2],
+        may_be_equal: [bool; 2],
     ) -> (u32, u32) {
-        (self.intern(links, forward, TO_RECEIVER), self.intern(links, reverse, TO_SENDER))
+        let [there, back] = [(forward, TO_RECEIVER, may_be_equal[0]), (reverse, TO_SENDER, may_be_equal[1])]
+            .map(
+                |(route, end, may_be_equal)| {
+                    if may_be_equal { self.intern(links, route, end) } else { self.lay(links, route, end) }
+                },
+            );
+        (there, back)
     }
 
     pub(crate) fn part(&mut self, branch: Branch) -> u32 {
@@ -263,10 +290,8 @@ impl Routes {
 
     /// The last link of the route that begins at a cursor, past the edges of aggregates.
     pub(crate) fn last_link(&self, cursor: u32) -> Option<Place> {
-        self.steps_from(cursor)
-            .take_while(|step| ![RECEIVER, SENDER].contains(&step.kind()))
-            .filter_map(Step::link)
-            .last()
+        let steps = self.steps_from(cursor).iter();
+        steps.take_while(|step| !step.ends()).filter_map(|step| step.link()).last()
     }
 
     /// How many steps there are.
@@ -281,29 +306,30 @@ impl Routes {
     }
 
     /// All steps of all routes, one route behind another; each ends with a step that leads into no link.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
-        self.table.iter().copied().map(Step)
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.table
     }
 
     /// The same from a cursor on.
-    pub(crate) fn steps_from(&self, cursor: u32) -> impl Iterator<Item = Step> {
-        self.table.get(cursor as usize..).unwrap_or_default().iter().copied().map(Step)
+    pub(crate) fn steps_from(&self, cursor: u32) -> &[Step] {
+        self.table.get(cursor as usize..).unwrap_or_default()
     }
 
     /// Says at each step from `from` on that leads into a link that feeds others whether it feeds the next.
-    pub(crate) fn feed(&mut self, links: &mut Links, from: usize) {
+    pub(crate) fn feed(&mut self, links: &Links, from: usize) {
         for at in from..self.table.len() {
-            let Some(place) = Step(self.table[at]).link().filter(|&place| links.at(place).feeds()) else {
-                continue;
-            };
-            let next = self.table.get(at + 1).and_then(|&step| Step(step).link());
-            if !links.look(place).acts_on_arrivals() {
-                self.table[at] = INTO_STAGE << KIND_OF_STEP | place.0;
+            let Some(place) = self.table[at].link() else { continue };
+            let about = links.about(place);
+            if !about.is(FEEDS) {
                 continue;
             }
-            let is_other = links.at(place).entrance() == Entrance::AtLength;
-            let next = next.map(|next| links.look(next)).filter(|next| next.is_fed());
-            let kind = match (next.map(Link::hands_over), is_other) {
+            if !about.is(ON_ARRIVALS) {
+                self.table[at] = Step(INTO_STAGE << KIND_OF_STEP | place.0);
+                continue;
+            }
+            let next = self.table.get(at + 1).and_then(|step| step.link());
+            let next = next.map(|next| links.about(next)).filter(|next| next.is(FED));
+            let kind = match (next.map(|next| next.is(HANDS_OVER)), about.is(AT_LENGTH)) {
                 (None, false) => BESIDE_FED,
                 (None, true) => BESIDE_OTHER_FED,
                 (Some(false), false) => INTO_FEEDER,
@@ -311,23 +337,23 @@ impl Routes {
                 (Some(true), false) => INTO_LAST_FEEDER,
                 (Some(true), true) => INTO_OTHER_LAST_FEEDER,
             };
-            self.table[at] = kind << KIND_OF_STEP | place.0;
+            self.table[at] = Step(kind << KIND_OF_STEP | place.0);
         }
     }
 
     /// Says at each step into a link of which that is said, and which has no bound, that it is listed when a packet arrives behind it.
     pub(crate) fn gather(&mut self, is_listed: impl Fn(Place) -> bool) {
         for step in &mut self.table {
-            if Step(*step).link().is_some_and(&is_listed) {
-                *step = INTO_GATHERED << KIND_OF_STEP | place_of(*step);
+            if step.link().is_some_and(&is_listed) {
+                *step = Step(INTO_GATHERED << KIND_OF_STEP | place_of(step.0));
             }
         }
     }
 
     /// Takes that back everywhere.
     pub(crate) fn gather_no_longer(&mut self) {
-        for step in self.table.iter_mut().filter(|step| Step(**step).kind() == INTO_GATHERED) {
-            *step = INTO_OPEN << KIND_OF_STEP | place_of(*step);
+        for step in self.table.iter_mut().filter(|step| step.kind() == INTO_GATHERED) {
+            *step = Step(INTO_OPEN << KIND_OF_STEP | place_of(step.0));
         }
     }
 
@@ -339,7 +365,7 @@ impl Routes {
     /// The link or end at a cursor.
     #[inline]
     pub(crate) fn at(&self, cursor: u32) -> u32 {
-        self.table[cursor as usize]
+        self.table[cursor as usize].0
     }
 
     /// Fetches the step at a cursor, and mostly those behind it.
@@ -351,7 +377,42 @@ impl Routes {
     /// The same, or 0 where there is none.
     #[inline(always)]
     pub(crate) fn peek(&self, cursor: u32) -> u32 {
-        self.table.get(cursor as usize).copied().unwrap_or(0)
+        self.table.get(cursor as usize).map_or(0, |step| step.0)
+    }
+}
+
+/// Of routes given in turn, which two may be equal to another: its first link and its last are those of another, too.
+#[derive(Debug)]
+pub(crate) struct Equals {
+    /// By link, how many routes begin with it and how many end; two stand for many.
+    counted: Vec<[u8; 2]>,
+}
+
+impl Equals {
+    /// Those among routes over so many links.
+    pub(crate) fn of<'a>(links: usize, routes: impl Iterator<Item = &'a [LinkId]>) -> Self {
+        let mut counted = vec![[0; 2]; links];
+        for route in routes {
+            if let [first, ..] = route
+                && let [.., last] = route
+            {
+                for (link, end) in [(first, 0), (last, 1)] {
+                    let counted: &mut u8 = &mut counted[link.index()][end];
+                    *counted = (*counted + 1).min(2);
+                }
+            }
+        }
+        Self { counted }
+    }
+
+    /// Whether another of them may be equal to this one.
+    #[inline]
+    pub(crate) fn may_have(&self, route: &[LinkId]) -> bool {
+        match route {
+            [] => true,
+            [first, ..] if self.counted[first.index()][0] < 2 => false,
+            [.., last] => self.counted[last.index()][1] >= 2,
+        }
     }
 }
 
@@ -360,4 +421,19 @@ pub(crate) fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_may_have_an_equal_only_where_another_begins_and_another_ends_with_its_links() {
+        let routes: Vec<Vec<LinkId>> = [&[0, 2, 3][..], &[0, 4], &[1, 2, 3], &[0, 2, 3], &[5], &[5]]
+            .map(|route| route.iter().map(|&link| LinkId(link)).collect())
+            .into();
+        let equals = Equals::of(6, routes.iter().map(Vec::as_slice));
+        let found: Vec<bool> = routes.iter().map(|route| equals.may_have(route)).collect();
+        assert_eq!(found, [true, false, false, true, true, true]);
+    }
 }

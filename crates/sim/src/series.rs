@@ -179,7 +179,10 @@ pub struct Series {
     /// column for each figure would be ten thousand places in memory to write to at the end of every bin.
     rows: Vec<FlowRow>,
     links: Vec<LinkBins>,
+    /// As of the last bin in columns; empty, as flows' columns are, before the first of them is.
     flow_before: Vec<FlowRow>,
+    /// So many rows each column is to have room for.
+    room: usize,
 }
 
 /// So many bins are gathered before they go into columns.
@@ -197,13 +200,11 @@ impl Series {
         assert!(!plan.bin.is_zero(), "a bin must last");
         Self {
             next: Time::ZERO + plan.bin,
-            columns: TimeSeries {
-                flows: vec![FlowSeries::default(); plan.flows.len()],
-                ..TimeSeries::default()
-            },
+            columns: TimeSeries::default(),
             rows: Vec::new(),
             links: std::iter::repeat_with(LinkBins::default).take(plan.links.len()).collect(),
-            flow_before: vec![FlowRow::default(); plan.flows.len()],
+            flow_before: Vec::new(),
+            room: 0,
             plan,
         }
     }
@@ -216,7 +217,7 @@ impl Series {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX).min(MOST_RESERVED);
         let _ = self.columns.times.try_reserve_exact(rows);
         self.links.iter_mut().for_each(|bins| bins.series.reserve(rows));
-        self.columns.flows.iter_mut().for_each(|series| series.reserve(rows));
+        self.room = rows;
         self
     }
 
@@ -235,6 +236,12 @@ impl Series {
     /// Moves the rows that were gathered into the flows' columns.
     fn put_into_columns(&mut self) {
         let flows = self.plan.flows.len();
+        if self.columns.flows.is_empty() {
+            // Only now: a hundred thousand flows have a million columns.
+            self.columns.flows.resize_with(flows, FlowSeries::default);
+            self.columns.flows.iter_mut().for_each(|series| series.reserve(self.room));
+            self.flow_before.resize_with(flows, FlowRow::default);
+        }
         for (index, (series, before)) in self.columns.flows.iter_mut().zip(&mut self.flow_before).enumerate()
         {
             for now in self.rows.iter().skip(index).step_by(flows) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, Time};
+use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, StreamName, Time};
 use tailback_link::{Begun, Entrance, LinkCounters, PutOff};
 
 use crate::ahead::Ahead;
@@ -15,6 +15,7 @@ use crate::gathering::Gathering;
 use crate::leaves::{Leaf, Leaves};
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
+use crate::neighbours::Ways;
 use crate::paths::{Codec, Paths};
 use crate::recorder::{Recorder, View};
 use crate::refusals::{NetworkError, check_routes};
@@ -46,13 +47,12 @@ impl<R: Recorder> Simulator<R> {
         events: EventQueue,
         leaves: Leaves,
         links: Links,
-        flows: Vec<Flow>,
+        (flows, ways, calls_ahead): (Vec<Flow>, &[Ways], bool),
         routes: Routes,
         recorder: R,
     ) -> Self {
         let mut paths = Paths::new(events, links, routes, recorder);
-        let ahead = Ahead::new(&mut paths, &flows);
-        let calls_ahead = flows.iter().any(|flow| flow.heard_over.is_some());
+        let ahead = Ahead::new(&mut paths, ways);
         Self {
             seed,
             horizon,
@@ -185,14 +185,15 @@ impl<R: Recorder> Simulator<R> {
         }
         let Paths { routes: table, links, feeding, .. } = &mut self.paths;
         let laid = table.len();
-        let routes = table.intern_both(links, &spec.forward, &spec.reverse);
+        let routes = table.lay_both(links, [&spec.forward, &spec.reverse], [true, true]);
         if let Err(problem) = feeding.admit(table, links, laid, &spec.name) {
             table.take_back(laid);
             return Err(problem);
         }
         let leaves = self.leaves.add_flow();
         self.paths.events.grow(self.leaves.len(), self.horizon);
-        let mut flow = Flow::new(spec, self.seed);
+        let name = StreamName::new(&spec.name);
+        let mut flow = Flow::new(spec, name, self.seed);
         flow.command_at = flow.command_at.max(self.paths.now);
         flow.settle(routes, leaves, &mut self.paths.events);
         self.flows.push(flow);

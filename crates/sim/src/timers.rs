@@ -8,31 +8,22 @@
 //! does what the timer's entry in the event queue is for. Nothing that is simulated changes.
 
 use tailback_core::{Controller, Endpoint, FlowId, Input, Kind, Packet, Time};
-use tailback_link::Entrance;
 use tailback_transport::source::Source;
 use tailback_transport::{AnySender, Sender};
 
 use crate::flow::{Flow, Port};
-use crate::links::{Links, Place};
-use crate::neighbours::Neighbours;
+use crate::links::{Links, OPEN, Place, ROUGH, TAKES_TIME_FOR_BYTES};
+use crate::neighbours::{Neighbours, Ways};
 use crate::paths::Paths;
 use crate::recorder::{PacketEvent, Recorder};
-use crate::routes::Routes;
 
-/// Tells each flow's sender over which link all that reaches it comes, where that and its first link are its own.
-pub(crate) fn find(routes: &Routes, links: &Links, flows: &mut [Flow], neighbours: &Neighbours) {
-    for flow in flows {
-        let first = routes.first_link(flow.sender_port.route);
-        let last = routes.last_link(flow.receiver_port.route);
-        let (Some(first), Some(last)) = (first, last) else { continue };
-        let is_own = neighbours.is_one_ends(first) && neighbours.is_heard_by_one(last);
-        let is_open = links.look(first).entrance() == Entrance::Open;
-        // What has passed in no time would go on before others' timers and arrivals of that instant that come first.
-        let takes_time = links.look(first).takes_time_for_bytes();
-        if is_own && is_open && takes_time && !links.look(last).is_rough() {
-            flow.heard_over = Some(last);
-        }
-    }
+/// The link over which all comes that reaches a flow's sender, where that and the sender's first link are its own.
+pub(crate) fn heard_over(links: &Links, flow: &Ways, neighbours: &Neighbours) -> Option<Place> {
+    let (first, last) = (flow.there.first?, flow.back.last?);
+    let is_own = neighbours.is_one_ends(first) && neighbours.is_heard_by_one(last);
+    // What has passed in no time would go on before others' timers and arrivals of that instant that come first.
+    let is_open = links.about(first).is(OPEN | TAKES_TIME_FOR_BYTES);
+    (is_own && is_open && !links.about(last).is(ROUGH)).then_some(last)
 }
 
 /// How a sender's timer goes on.

@@ -4,6 +4,7 @@
 mod accumulation;
 mod ahead;
 mod announced;
+mod building;
 mod by_hand;
 mod common;
 mod endpoints;
