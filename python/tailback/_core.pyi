@@ -224,7 +224,8 @@ def probabilistic_receiver(
 
 @final
 class Result:
-    """What a run measured. Arrays are the run's own memory, not copies."""
+    """What a run measured. Arrays are the run's own memory, not copies; tables are made of it when they are first asked for.
+    Without a warm-up, what was measured after it is the same dictionary as what was over the whole run."""
 
     @property
     def scenario(self) -> str:
@@ -264,16 +265,25 @@ class Result:
     def times(self) -> NDArray[np.float64]:
         """The ends of the series' bins, in seconds."""
     @property
-    def link_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded link, by name, per bin; where ``record.queue_state`` is on, also what the link's discipline tells
-        of its state."""
+    def watched_links(self) -> list[str]:
+        """The links with a time series."""
     @property
-    def flow_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded flow, by name, per bin; accumulation only where ``record.accumulation`` is on."""
+    def link_series(self) -> dict[str, NDArray[Any]]:
+        """By column, the bins of the first of ``watched_links``, then those of the next; where ``record.queue_state`` is on,
+        also what the links' disciplines tell of their state, which is not a number where a link's does not tell it."""
     @property
-    def aggregate_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded aggregate, by name, per bin, as ``flow_series``: sent is what entered, control packets included,
-        received what left, and goodput what left without them."""
+    def watched_flows(self) -> list[str]:
+        """The flows with a time series."""
+    @property
+    def flow_series(self) -> dict[str, NDArray[Any]]:
+        """As ``link_series``, of ``watched_flows``; accumulation only where ``record.accumulation`` is on."""
+    @property
+    def watched_aggregates(self) -> list[str]:
+        """The aggregates with a time series."""
+    @property
+    def aggregate_series(self) -> dict[str, NDArray[Any]]:
+        """As ``flow_series``, of ``watched_aggregates``: sent is what entered, control packets included, received what left,
+        and goodput what left without them."""
     @property
     def state(self) -> Table:
         """What controllers published, where ``record.state`` is on; ``flow`` is a row in ``flows``, and the rows of
