@@ -187,7 +187,7 @@ mod _core {
         }
         let outcome = patiently(py, |_| run.finish());
         take_failure().map_or(Ok(()), Err)?;
-        Result::new(py, outcome?)
+        Ok(Result::new(py, outcome?))
     }
 
     /// Takes a run to its end, or to a signal's or a part's exception.

@@ -69,9 +69,9 @@ impl Watched {
 
 impl RunResult {
     /// Holds an outcome's columns until somebody asks for them.
-    pub(crate) fn new(py: Python<'_>, outcome: Outcome) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'_>, outcome: Outcome) -> Self {
         let bins = outcome.times.len();
-        Ok(Self {
+        Self {
             scenario: outcome.scenario.to_json(),
             seed: outcome.scenario.seed,
             hash: outcome.hash,
@@ -86,7 +86,7 @@ impl RunResult {
             aggregate_series: Watched::new(py, outcome.aggregate_series, bins),
             state: Columns::new(py, outcome.state),
             packets: Columns::new(py, outcome.packets),
-        })
+        }
     }
 }
 
