@@ -56,7 +56,7 @@ def test_tables_are_made_once_and_shared_where_nothing_is_left_out(warm_up: str)
     for whole, measured in ((raw.links, raw.links_measured), (raw.flows, raw.flows_measured)):
         assert (whole is measured) == (warm_up == "0 s")
         assert list(whole) == list(measured)
-    assert (raw.flows["sent_packets"] > raw.flows_measured["sent_packets"]).all() == (warm_up != "0 s")
+    assert np.all(raw.flows["sent_packets"] > raw.flows_measured["sent_packets"]) == (warm_up != "0 s")
 
 
 def test_delays_are_of_the_time_after_the_warm_up_also_where_there_is_none() -> None:
@@ -74,12 +74,13 @@ def test_series_are_one_array_per_column_with_the_members_one_below_the_other() 
     assert raw.watched_flows == raw.flows["name"] == ["reno-1", "reno-2", "late"]
     assert raw.watched_links == raw.links["name"]
     assert raw.watched_aggregates == []
-    assert raw.aggregate_series == {}
+    assert not list(raw.aggregate_series)
     for series, members, told in (
         (raw.flow_series, raw.watched_flows, result.flow_series),
         (raw.link_series, raw.watched_links, result.link_series),
     ):
-        assert {of.size for of in series.values()} == {len(members) * 20}
+        assert {series[key].size for key in series} == {len(members) * 20}
+        assert series["received_bytes" if series is raw.flow_series else "marks"].dtype == np.uint64
         kind = told.columns[1]
         for row, member in enumerate(members):
             one = told.filter(told[kind] == member)["throughput"].to_numpy()
@@ -92,6 +93,26 @@ def test_series_are_one_array_per_column_with_the_members_one_below_the_other() 
     assert np.isfinite(state[20 * bottleneck : 20 * (bottleneck + 1)]).all()
     other = raw.watched_links.index("s0->r0")
     assert np.isnan(state[20 * other : 20 * (other + 1)]).all()
+
+
+@pytest.mark.parametrize("flows", [1, 2])
+def test_a_column_of_series_is_there_until_it_is_taken(flows: int) -> None:
+    base = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", duration="1 s")
+    series = _core.run(base.with_flows(tb.flows(flows, "reno")).to_json()).flow_series
+    keys = list(series)
+    assert len(series) == len(keys) > 3
+    assert "sent_bytes" in series
+    assert series["sent_bytes"] is series["sent_bytes"]
+    again = series["sent_bytes"]
+    assert series.pop("sent_bytes") is again
+    assert series.pop("rtt_seconds").size == flows * 10
+    assert list(series) == [key for key in keys if key not in ("sent_bytes", "rtt_seconds")]
+    for gone in ("sent_bytes", "rtt_seconds", "nothing"):
+        assert gone not in series
+        with pytest.raises(KeyError, match=gone):
+            series.pop(gone)
+        with pytest.raises(KeyError, match=gone):
+            series[gone]
 
 
 @pytest.mark.parametrize(

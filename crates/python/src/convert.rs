@@ -2,11 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use tailback_scenario::Problems;
-use tailback_scenario::table::{Column, Table};
+use tailback_scenario::table::{Column, Parts, Table};
 use tailback_scenario::texts::Texts;
 
 /// The exception that carries all problems: Python's own class, so that there is one to catch.
@@ -50,6 +50,24 @@ impl Columns {
             self.made.bind(py).set_item(name, array(py, column)?)?;
         }
     }
+}
+
+/// One array of the parts of several members, in memory of its own, which goes back to the system when it is freed. That of
+/// the only member takes the vector's memory.
+pub(crate) fn stacked(py: Python<'_>, parts: Parts) -> PyResult<Bound<'_, PyAny>> {
+    let parts = match parts.only() {
+        Ok(column) => return array(py, column),
+        Err(parts) => parts,
+    };
+    Ok(if parts.are_counts() {
+        let made = PyArray1::<u64>::zeros(py, parts.rows(), false);
+        parts.put_counts(made.readwrite().as_slice_mut()?);
+        made.into_any()
+    } else {
+        let made = PyArray1::<f64>::zeros(py, parts.rows(), false);
+        parts.put_quantities(made.readwrite().as_slice_mut()?);
+        made.into_any()
+    })
 }
 
 /// A list of texts. Those that are the same as the one before are one object: names of groups, of schemes.

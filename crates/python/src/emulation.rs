@@ -90,7 +90,7 @@ pub(crate) fn emulate(py: Python<'_>, scenario: &str, told: &str) -> PyResult<Op
     let done = py.detach(|| session(scenario, &told, &real));
     real.outcome(py)?;
     let Some((outcome, report)) = done.map_err(|failure| failure.raised(py))? else { return Ok(None) };
-    Ok(Some((RunResult::new(py, outcome), report.to_string())))
+    Ok(Some((RunResult::new(py, outcome)?, report.to_string())))
 }
 
 /// The device of the end where the program runs.

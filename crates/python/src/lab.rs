@@ -84,7 +84,7 @@ pub(crate) fn laboratory(py: Python<'_>, scenario: &str, told: &str) -> PyResult
     let done = py.detach(|| session(scenario, &told, &real));
     real.outcome(py)?;
     let (outcome, report) = done.map_err(|failure| failure.raised(py))?;
-    Ok((RunResult::new(py, outcome), report.to_string()))
+    Ok((RunResult::new(py, outcome)?, report.to_string()))
 }
 
 fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<(Outcome, Value), Failure> {

@@ -59,6 +59,8 @@ mod _core {
     use crate::probabilities::{probabilistic_receiver, probabilities};
     #[pymodule_export]
     use crate::result::RunResult as Result;
+    #[pymodule_export]
+    use crate::result::Series;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::transfer::{TransferError, invitation, new_keys, receive_file, send_file};
@@ -187,7 +189,7 @@ mod _core {
         }
         let outcome = patiently(py, |_| run.finish());
         take_failure().map_or(Ok(()), Err)?;
-        Ok(Result::new(py, outcome?))
+        Result::new(py, outcome?)
     }
 
     /// Takes a run to its end, or to a signal's or a part's exception.

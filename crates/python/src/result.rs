@@ -1,15 +1,16 @@
 //! The result of a run as a Python object: tables that become dictionaries of arrays when they are asked for.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyIterator, PyList};
 use tailback_scenario::Outcome;
-use tailback_scenario::table::{Stack, Table};
+use tailback_scenario::table::{Parts, Stack, Table};
 use tailback_scenario::texts::Texts;
 
-use crate::convert::{Columns, list};
+use crate::convert::{Columns, list, stacked};
 
 /// What a run measured.
 #[pyclass(name = "Result", module = "tailback._core", frozen)]
@@ -57,21 +58,79 @@ impl Counted {
 /// The series of those that were watched.
 struct Watched {
     members: Texts,
-    columns: Columns,
+    columns: Py<Series>,
 }
 
 impl Watched {
-    fn new(py: Python<'_>, series: Vec<(String, Table)>, bins: usize) -> Self {
+    fn new(py: Python<'_>, series: Vec<(String, Table)>, bins: usize) -> PyResult<Self> {
         let Stack { members, columns } = py.detach(|| Stack::of(series, bins));
-        Self { members, columns: Columns::new(py, columns) }
+        let columns = columns.into_iter().map(|(name, parts)| (name, Some(Held::Parts(parts)))).collect();
+        Ok(Self { members, columns: Py::new(py, Series { columns: Mutex::new(columns) })? })
+    }
+}
+
+/// Time series of several flows or links by column: the bins of the first, then those of the next. Each becomes an array when
+/// somebody asks for it.
+#[pyclass(module = "tailback._core", frozen, mapping)]
+pub(crate) struct Series {
+    /// Nothing in place of what was taken.
+    columns: Mutex<Vec<(&'static str, Option<Held>)>>,
+}
+
+/// A column, before and after somebody asked for it.
+enum Held {
+    Parts(Parts),
+    Made(Py<PyAny>),
+}
+
+impl Series {
+    fn held(&self) -> MutexGuard<'_, Vec<(&'static str, Option<Held>)>> {
+        self.columns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Series {
+    fn __len__(&self) -> usize {
+        self.held().iter().filter(|(_, held)| held.is_some()).count()
+    }
+
+    fn __contains__(&self, column: &str) -> bool {
+        self.held().iter().any(|(name, held)| *name == column && held.is_some())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let names: Vec<_> =
+            self.held().iter().filter_map(|(name, held)| held.is_some().then_some(*name)).collect();
+        PyList::new(py, names)?.try_iter()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, column: &str) -> PyResult<Py<PyAny>> {
+        let made = self.pop(py, column)?;
+        let kept = Held::Made(made.clone_ref(py));
+        if let Some((_, held)) = self.held().iter_mut().find(|(name, _)| *name == column) {
+            *held = Some(kept);
+        }
+        Ok(made)
+    }
+
+    /// The column, which is not kept.
+    fn pop(&self, py: Python<'_>, column: &str) -> PyResult<Py<PyAny>> {
+        let taken =
+            self.held().iter_mut().find(|(name, _)| *name == column).and_then(|(_, held)| held.take());
+        match taken {
+            Some(Held::Made(made)) => Ok(made),
+            Some(Held::Parts(parts)) => Ok(stacked(py, parts)?.unbind()),
+            None => Err(PyKeyError::new_err(column.to_owned())),
+        }
     }
 }
 
 impl RunResult {
     /// Holds an outcome's columns until somebody asks for them.
-    pub(crate) fn new(py: Python<'_>, outcome: Outcome) -> Self {
+    pub(crate) fn new(py: Python<'_>, outcome: Outcome) -> PyResult<Self> {
         let bins = outcome.times.len();
-        Self {
+        Ok(Self {
             scenario: outcome.scenario.to_json(),
             seed: outcome.scenario.seed,
             hash: outcome.hash,
@@ -81,12 +140,12 @@ impl RunResult {
             flows: Counted::new(py, outcome.flows, outcome.flows_measured),
             aggregates: Counted::new(py, outcome.aggregates, outcome.aggregates_measured),
             messages: Columns::new(py, outcome.messages),
-            link_series: Watched::new(py, outcome.link_series, bins),
-            flow_series: Watched::new(py, outcome.flow_series, bins),
-            aggregate_series: Watched::new(py, outcome.aggregate_series, bins),
+            link_series: Watched::new(py, outcome.link_series, bins)?,
+            flow_series: Watched::new(py, outcome.flow_series, bins)?,
+            aggregate_series: Watched::new(py, outcome.aggregate_series, bins)?,
             state: Columns::new(py, outcome.state),
             packets: Columns::new(py, outcome.packets),
-        }
+        })
     }
 }
 
@@ -133,8 +192,8 @@ impl RunResult {
     }
 
     #[getter]
-    fn link_series(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
-        self.link_series.columns.get(py)
+    fn link_series(&self, py: Python<'_>) -> Py<Series> {
+        self.link_series.columns.clone_ref(py)
     }
 
     #[getter]
@@ -143,8 +202,8 @@ impl RunResult {
     }
 
     #[getter]
-    fn flow_series(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
-        self.flow_series.columns.get(py)
+    fn flow_series(&self, py: Python<'_>) -> Py<Series> {
+        self.flow_series.columns.clone_ref(py)
     }
 
     #[getter]
@@ -153,8 +212,8 @@ impl RunResult {
     }
 
     #[getter]
-    fn aggregate_series(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
-        self.aggregate_series.columns.get(py)
+    fn aggregate_series(&self, py: Python<'_>) -> Py<Series> {
+        self.aggregate_series.columns.clone_ref(py)
     }
 
     #[getter]

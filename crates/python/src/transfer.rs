@@ -469,6 +469,6 @@ fn conclude(
     let (recording, span, report) = finished.map_err(|error| TransferError::new_err(error.to_string()))?;
     let recording = recording.ok_or_else(|| TransferError::new_err("nothing was recorded"))?;
     let outcome = recording.finish(span).map_err(|problems| raise(py, &problems))?;
-    let result = keeps.then(|| RunResult::new(py, outcome));
+    let result = keeps.then(|| RunResult::new(py, outcome)).transpose()?;
     Ok((result, report.to_string()))
 }

@@ -119,26 +119,26 @@ impl Table {
     }
 }
 
-/// The tables of several members, of as many rows each, one below another in one table: a table of its own for each of
-/// thousands would cost whoever takes it over far more than what is in it.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The tables of several members, of as many rows each, that are to stand one below another in one table: a table of its own
+/// for each of thousands would cost whoever takes it over far more than what is in it.
+#[derive(Debug, Default)]
 pub struct Stack {
     /// Whose rows they are.
     pub members: Texts,
-    /// Their columns. What a member does not have of its own is not a number.
-    pub columns: Table,
+    /// Their columns, by name.
+    pub columns: Vec<(&'static str, Parts)>,
 }
 
 impl Stack {
-    /// Puts tables of so many rows below one another: column by column, and what each is made of is freed as it is taken, so
-    /// that a long run never is in memory twice.
+    /// Of tables of so many rows.
     pub fn of(members: Vec<(String, Table)>, rows: usize) -> Self {
         let (names, mut tables): (Vec<_>, Vec<_>) = members.into_iter().unzip();
-        let mut columns = Table::default();
-        for (place, name) in names_of(&tables).into_iter().enumerate() {
-            let parts: Vec<_> = tables.iter_mut().map(|table| table.take(name, place)).collect();
-            columns.push(name, stacked(parts, rows));
-        }
+        let keys = names_of(&tables);
+        let of = |(place, name)| {
+            let parts = tables.iter_mut().map(|table| table.take(name, place)).collect();
+            (name, Parts { rows, parts })
+        };
+        let columns = keys.into_iter().enumerate().map(of).collect();
         Self { members: names.into_iter().collect(), columns }
     }
 }
@@ -156,32 +156,59 @@ fn names_of(tables: &[Table]) -> Vec<&'static str> {
     names
 }
 
-/// Columns of so many rows, one below another.
-fn stacked(mut parts: Vec<Option<Column>>, rows: usize) -> Column {
-    if let [only] = parts.as_mut_slice()
-        && let Some(only) = only.take()
-    {
-        return only;
+/// One column of several members: a part of each, and none of those that do not have it. Each part is freed as it is taken, so
+/// that a long run never is in memory twice.
+#[derive(Debug)]
+pub struct Parts {
+    rows: usize,
+    parts: Vec<Option<Column>>,
+}
+
+impl Parts {
+    /// How many rows there are in all.
+    pub fn rows(&self) -> usize {
+        self.rows * self.parts.len()
     }
-    let total = parts.len() * rows;
-    if parts.iter().all(|part| matches!(part, Some(Column::U64(_)))) {
-        let mut values = Vec::with_capacity(total);
-        for part in parts {
+
+    /// The part of the only member, where there is one.
+    ///
+    /// # Errors
+    /// All parts, where they have yet to be put together.
+    pub fn only(mut self) -> Result<Column, Self> {
+        let only = if let [only] = self.parts.as_mut_slice() { only.take() } else { None };
+        only.ok_or(self)
+    }
+
+    /// Whether all are counts, and not quantities.
+    pub fn are_counts(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Some(Column::U64(_))))
+    }
+
+    /// Puts counts one below another.
+    pub fn put_counts(self, mut into: &mut [u64]) {
+        for part in self.parts {
             if let Some(Column::U64(part)) = part {
-                values.extend_from_slice(&part);
+                let (here, rest) = std::mem::take(&mut into).split_at_mut(part.len());
+                here.copy_from_slice(&part);
+                into = rest;
             }
         }
-        return values.into();
     }
-    let mut values = Vec::with_capacity(total);
-    for part in parts {
-        match part {
-            Some(Column::F64(part)) => values.extend_from_slice(&part),
-            Some(Column::U64(part)) => values.extend(part.iter().map(|count| *count as f64)),
-            _ => values.resize(values.len() + rows, f64::NAN),
+
+    /// Puts quantities one below another; those of a member that has none are not a number.
+    pub fn put_quantities(self, mut into: &mut [f64]) {
+        for part in self.parts {
+            let (here, rest) = std::mem::take(&mut into).split_at_mut(self.rows);
+            match part {
+                Some(Column::F64(part)) => here.copy_from_slice(&part),
+                Some(Column::U64(part)) => {
+                    here.iter_mut().zip(part).for_each(|(place, count)| *place = count as f64);
+                }
+                _ => here.fill(f64::NAN),
+            }
+            into = rest;
         }
     }
-    values.into()
 }
 
 #[cfg(test)]
@@ -195,17 +222,19 @@ mod tests {
         let Stack { members, columns } =
             Stack::of(vec![("one".to_owned(), one.clone()), ("other".to_owned(), other)], 2);
         assert_eq!(members.iter().collect::<Vec<_>>(), ["one", "other"]);
-        assert_eq!(columns.0.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["a", "x", "y"]);
-        assert_eq!(columns.counts("a"), [1, 2, 3, 4]);
-        assert_eq!(columns.quantities("x")[..2], [0.5, 0.25]);
-        assert!(
-            columns.quantities("x")[2..]
-                .iter()
-                .chain(&columns.quantities("y")[..2])
-                .all(|value| value.is_nan())
-        );
-        assert_eq!(columns.quantities("y")[2..], [1.5, 2.5]);
-        assert_eq!(Stack::of(vec![("one".to_owned(), one.clone())], 2).columns, one);
-        assert_eq!(Stack::of(Vec::new(), 2), Stack::default());
+        let [(a, counts), (x, early), (y, late)] = <[_; 3]>::try_from(columns).expect("three columns");
+        assert_eq!((a, x, y, counts.rows()), ("a", "x", "y", 4));
+        assert!(counts.are_counts() && !early.are_counts());
+        let mut put = [0; 4];
+        counts.only().expect_err("two members").put_counts(&mut put);
+        assert_eq!(put, [1, 2, 3, 4]);
+        let [mut before, mut after] = [[0.0; 4]; 2];
+        early.put_quantities(&mut before);
+        late.put_quantities(&mut after);
+        assert_eq!((&before[..2], &after[2..]), (&[0.5, 0.25][..], &[1.5, 2.5][..]));
+        assert!(before[2..].iter().chain(&after[..2]).all(|value| value.is_nan()));
+        let alone = Stack::of(vec![("one".to_owned(), one)], 2).columns.remove(0).1;
+        assert_eq!(alone.only().expect("one member"), Column::U64(vec![1, 2]));
+        assert!(Stack::of(Vec::new(), 2).columns.is_empty());
     }
 }

@@ -112,7 +112,7 @@ def _with(made: Iterable[formulas.Formula], table: pl.DataFrame, window: float |
     return table.with_columns(pl.Series(name, of) for name, of in formulas.computed(made, columns, covered).items())
 
 
-def _moved(recorded: dict[str, NDArray[Any]], kind: str) -> Iterator[pl.Series]:
+def _moved(recorded: _core.Series, kind: str) -> Iterator[pl.Series]:
     """The columns of series. Each leaves the core's memory as it is taken over, so that a long run never is in memory twice."""
     names = NAMES[kind]
     for key in list(recorded):
@@ -121,7 +121,7 @@ def _moved(recorded: dict[str, NDArray[Any]], kind: str) -> Iterator[pl.Series]:
 
 
 def _series(
-    recorded: dict[str, NDArray[Any]], watched: list[str], times: NDArray[np.float64], kind: str, width: float
+    recorded: _core.Series, watched: list[str], times: NDArray[np.float64], kind: str, width: float
 ) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
     if not watched:
