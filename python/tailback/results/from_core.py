@@ -75,9 +75,9 @@ def round_trips(raw: _core.Result, late: NDArray[np.bool_]) -> dict[str, NDArray
     """Per flow, what its samples of the round trip time in the ``late`` bins, which are the last, come to; not a number where
     there are none."""
     names, watched = raw.flows_measured["name"], raw.watched_flows
-    bins = np.empty((0, late.size))
-    if watched:
-        bins = raw.flow_series["rtt_seconds"].reshape(len(watched), late.size)
+    if not watched:
+        return formulas.round_trips(np.empty((len(names), 0)))
+    bins = raw.flow_series["rtt_seconds"].reshape(len(watched), late.size)
     found = formulas.round_trips(bins[:, late.size - np.count_nonzero(late) :])
     if watched == names:
         return found
