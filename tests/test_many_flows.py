@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tailback.results import warnings
+import tailback as tb
+from tailback import _core
+from tailback.results import from_core, warnings
 from tailback.scenario import scenario
 
 
@@ -71,3 +73,36 @@ def test_receivers_of_a_group_are_looked_up() -> None:
     Name.compared = 0
     assert warnings._receivers(result, flows) == flows[2:]
     assert Name.compared <= 10 * count
+
+
+def steps_of(call: Any, *arguments: Any) -> int:
+    """How many lines of what makes results and shows them a call takes, all that it calls included."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace if "tailback/results" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call(*arguments)
+        return lines
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("flows", ["all", "none"])
+def test_a_result_of_many_flows_is_made_with_as_many_steps_as_one_of_a_few(flows: str) -> None:
+    def told(raw: Any) -> None:
+        result = from_core.result_of(raw, 0.0)
+        assert result.main_links.height == 2
+        assert result.summary()["flows"][0] == result.flows.height
+
+    def steps(count: int) -> int:
+        base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", duration="300 ms", record={"bin": "100 ms", "flows": flows})
+        return steps_of(told, _core.run(base.with_flows(tb.flows(count, "sack")).to_json()))
+
+    steps(3)  # What is made once.
+    assert abs(steps(300) - steps(10)) <= 10

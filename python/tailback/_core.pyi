@@ -1,6 +1,6 @@
 """The compiled core. Python code speaks to it through ``tailback.scenario`` and ``tailback.results``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypedDict, final
 
 import numpy as np
@@ -223,8 +223,21 @@ def probabilistic_receiver(
     and for how long it was turned off in s. Raises ``ValueError``."""
 
 @final
+class Series:
+    """Time series of several flows or links, by column: the bins of the first, then those of the next. Each column becomes an
+    array when it is first asked for."""
+
+    def __len__(self) -> int: ...
+    def __contains__(self, column: str, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __getitem__(self, column: str, /) -> NDArray[Any]: ...
+    def pop(self, column: str) -> NDArray[Any]:
+        """The column, which leaves the core's memory. Raises ``KeyError``."""
+
+@final
 class Result:
-    """What a run measured. Arrays are the run's own memory, not copies."""
+    """What a run measured. Arrays are the run's own memory, not copies; tables are made of it when they are first asked for.
+    Without a warm-up, what was measured after it is the same dictionary as what was over the whole run."""
 
     @property
     def scenario(self) -> str:
@@ -264,16 +277,25 @@ class Result:
     def times(self) -> NDArray[np.float64]:
         """The ends of the series' bins, in seconds."""
     @property
-    def link_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded link, by name, per bin; where ``record.queue_state`` is on, also what the link's discipline tells
-        of its state."""
+    def watched_links(self) -> list[str]:
+        """The links with a time series."""
     @property
-    def flow_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded flow, by name, per bin; accumulation only where ``record.accumulation`` is on."""
+    def link_series(self) -> Series:
+        """Of ``watched_links``; where ``record.queue_state`` is on, also what the links' disciplines tell of their state, which
+        is not a number where a link's does not tell it."""
     @property
-    def aggregate_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded aggregate, by name, per bin, as ``flow_series``: sent is what entered, control packets included,
-        received what left, and goodput what left without them."""
+    def watched_flows(self) -> list[str]:
+        """The flows with a time series."""
+    @property
+    def flow_series(self) -> Series:
+        """As ``link_series``, of ``watched_flows``; accumulation only where ``record.accumulation`` is on."""
+    @property
+    def watched_aggregates(self) -> list[str]:
+        """The aggregates with a time series."""
+    @property
+    def aggregate_series(self) -> Series:
+        """As ``flow_series``, of ``watched_aggregates``: sent is what entered, control packets included, received what left,
+        and goodput what left without them."""
     @property
     def state(self) -> Table:
         """What controllers published, where ``record.state`` is on; ``flow`` is a row in ``flows``, and the rows of

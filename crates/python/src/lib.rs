@@ -59,6 +59,8 @@ mod _core {
     use crate::probabilities::{probabilistic_receiver, probabilities};
     #[pymodule_export]
     use crate::result::RunResult as Result;
+    #[pymodule_export]
+    use crate::result::Series;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::transfer::{TransferError, invitation, new_keys, receive_file, send_file};

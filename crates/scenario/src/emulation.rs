@@ -1,6 +1,8 @@
 //! A scenario's links in the hands of somebody with a clock and real packets, and the tables of what they did: the same as of a
 //! simulated run. Clocks, devices and namespaces are the driver's; simulated runs are `run.rs`'s.
 
+use std::sync::Arc;
+
 use tailback_core::{LinkId, Observation, Span, Time};
 use tailback_link::{LinkCounters, LinkSpec};
 use tailback_sim::{
@@ -189,13 +191,11 @@ impl Emulation {
         };
         let last = Snapshot { at: end, links, flows: counts.iter().map(snapshot).collect() };
         let recorded = self.recorded(network.flows.len());
-        let mut outcome =
-            outcome::tell(self.scenario, &network, &plan, 0, (&Snapshot::START, &last), recorded);
+        let mut outcome = outcome::tell(self.scenario, &network, &plan, 0, (Snapshot::START, last), recorded);
         for table in [&mut outcome.flows, &mut outcome.flows_measured] {
-            for (index, flow) in seen.iter().enumerate() {
-                say(table, "scheme", index, flow.protocol.clone());
-                say(table, "source", index, "program".to_owned());
-            }
+            let table = Arc::make_mut(table);
+            say(table, "scheme", |index| seen.get(index).map(|flow| &*flow.protocol));
+            say(table, "source", |index| seen.get(index).map(|_| "program"));
         }
         Ok(outcome)
     }
@@ -231,9 +231,9 @@ fn snapshot(counts: &FlowCounts) -> FlowSnapshot {
     FlowSnapshot { sender: counts.sender, receiver: counts.receiver, ..FlowSnapshot::default() }
 }
 
-/// Puts another word into a row of a column.
-fn say(table: &mut Table, name: &str, row: usize, word: String) {
+/// Puts other words into a column, where there are any.
+fn say<'a>(table: &mut Table, name: &str, word: impl Fn(usize) -> Option<&'a str>) {
     if let Some((_, Column::Text(said))) = table.0.iter_mut().find(|(known, _)| *known == name) {
-        said[row] = word;
+        *said = said.iter().enumerate().map(|(row, before)| word(row).unwrap_or(before)).collect();
     }
 }

@@ -5,6 +5,16 @@ use serde_json::Value;
 
 const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+/// Its powers: what so many bytes of zero come to, which change nothing by themselves.
+const POWERS: [u128; 9] = {
+    let mut powers = [1_u128; 9];
+    let mut place = 1;
+    while place < powers.len() {
+        powers[place] = powers[place - 1].wrapping_mul(PRIME);
+        place += 1;
+    }
+    powers
+};
 
 /// The digest of some bytes.
 pub fn digest(bytes: &[u8]) -> String {
@@ -27,6 +37,22 @@ impl Digester {
     /// Appends bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME));
+    }
+
+    /// Appends the eight bytes of a number, the least first. Most of them are zero in most counters, and many in most
+    /// quantities.
+    pub fn add_number(&mut self, number: u64) {
+        let before = number.trailing_zeros() as usize / 8;
+        let after = number.leading_zeros() as usize / 8;
+        self.0 = self.0.wrapping_mul(POWERS[before]);
+        if before < 8 {
+            let mut rest = number >> (8 * before);
+            for _ in before + after..8 {
+                self.0 = (self.0 ^ u128::from(rest & 0xff)).wrapping_mul(PRIME);
+                rest >>= 8;
+            }
+            self.0 = self.0.wrapping_mul(POWERS[after]);
+        }
     }
 
     /// The digest of all bytes so far.
@@ -94,6 +120,19 @@ mod tests {
         // From the FNV reference's test suite (fnv128 of "" and "a").
         assert_eq!(digest(b""), "6c62272e07bb014262b821756295c58d");
         assert_eq!(digest(b"a"), "d228cb696f1a8caf78912b704e4a8964");
+    }
+
+    #[test]
+    fn a_number_is_its_eight_bytes() {
+        let some =
+            [0, 1, 0xff, 0x100, 0x00ff_0000, 0x0100_0000_0000_0001, 1 << 63, u64::MAX, 0x1234_0056_0078_0000];
+        let quantities = [0.0, -0.0, 1.0, 0.1, f64::NAN, f64::MIN_POSITIVE].map(f64::to_bits);
+        let (mut bytes, mut numbers) = (Digester::default(), Digester::default());
+        for number in some.into_iter().chain(quantities) {
+            bytes.add(&number.to_le_bytes());
+            numbers.add_number(number);
+            assert_eq!(numbers.0, bytes.0, "{number:x}");
+        }
     }
 
     #[test]

@@ -42,6 +42,7 @@ mod snapshot;
 pub mod spread;
 pub mod table;
 pub mod template;
+pub mod texts;
 pub mod topology;
 pub mod trace;
 pub mod transfer;

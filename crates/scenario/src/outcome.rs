@@ -1,6 +1,8 @@
 //! What came out of a run, as tables of columns. Which columns there are is said in `columns/` and where series are
 //! recorded; how they reach Python is decided there; nothing here is printed or saved.
 
+use std::sync::Arc;
+
 use tailback_sim::{
     AccumulationSeries, ColumnInfo, FlowSeries, LinkSeries, QueueState, Recorded, SeriesColumn, SeriesPlan,
 };
@@ -12,7 +14,8 @@ use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
 use crate::topology::Network;
 
-/// Everything that a run measured.
+/// Everything that a run measured. Where there is no warm-up, what was measured after it is the same table as what was over the
+/// whole run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The scenario, with the seed that was used.
@@ -22,17 +25,17 @@ pub struct Outcome {
     /// Events handled.
     pub events: u64,
     /// Per link, over the whole run.
-    pub links: Table,
+    pub links: Arc<Table>,
     /// Per link, from the end of the warm-up.
-    pub links_measured: Table,
+    pub links_measured: Arc<Table>,
     /// Per flow, over the whole run.
-    pub flows: Table,
+    pub flows: Arc<Table>,
     /// Per flow, from the end of the warm-up.
-    pub flows_measured: Table,
+    pub flows_measured: Arc<Table>,
     /// Per aggregate, over the whole run.
-    pub aggregates: Table,
+    pub aggregates: Arc<Table>,
     /// Per aggregate, from the end of the warm-up.
-    pub aggregates_measured: Table,
+    pub aggregates_measured: Arc<Table>,
     /// Completed messages.
     pub messages: Table,
     /// The ends of the bins, in seconds.
@@ -55,10 +58,9 @@ pub(crate) fn tell(
     network: &Network,
     plan: &SeriesPlan,
     events: u64,
-    (warm, last): (&Snapshot, &Snapshot),
+    (warm, last): (Snapshot, Snapshot),
     recorded: Recorded,
 ) -> Outcome {
-    let start = Snapshot::START;
     let series = recorded.series;
     let link_name = |index: usize| network.link_name(&network.links[plan.links[index].index()]);
     let flow_name = |index: usize| {
@@ -74,13 +76,14 @@ pub(crate) fn tell(
         .collect();
     let real = plan.flows.iter().filter(|flow| flow.index() < network.flows.len()).count();
     let told_aggregates = told_flows.split_off(real);
+    let (start, is_whole) = (Snapshot::START, warm.is_start());
     let mut outcome = Outcome {
-        links: LinkRows::table(network, &start, last),
-        links_measured: LinkRows::table(network, warm, last),
-        flows: FlowRows::table(&scenario, network, (&start, last), &[]),
-        flows_measured: FlowRows::table(&scenario, network, (warm, last), &recorded.delays),
-        aggregates: AggregateRows::table(&scenario, network, &start, last),
-        aggregates_measured: AggregateRows::table(&scenario, network, warm, last),
+        links: Arc::new(LinkRows::table(network, &start, &last)),
+        links_measured: Arc::default(),
+        flows: Arc::new(FlowRows::table(&scenario, network, (&start, &last), &[])),
+        flows_measured: Arc::default(),
+        aggregates: Arc::new(AggregateRows::table(&scenario, network, &start, &last)),
+        aggregates_measured: Arc::default(),
         messages: columns_of(columns::MESSAGES, |of| of(&series.messages)),
         times: series.times.iter().map(|time| time.as_nanos() as f64 / 1e9).collect(),
         link_series: link_series
@@ -95,30 +98,50 @@ pub(crate) fn tell(
         scenario,
     };
     outcome.hash = outcome.digest();
+    for table in [&mut outcome.links, &mut outcome.flows, &mut outcome.aggregates] {
+        round_times(Arc::make_mut(table));
+    }
+    // Delays are recorded from the end of the warm-up on, and told of no other time.
+    let scenario = &outcome.scenario;
+    outcome.links_measured = measured(is_whole, &outcome.links, || LinkRows::table(network, &warm, &last));
+    outcome.flows_measured = measured(is_whole && recorded.delays.is_empty(), &outcome.flows, || {
+        FlowRows::table(scenario, network, (&warm, &last), &recorded.delays)
+    });
+    outcome.aggregates_measured =
+        measured(is_whole, &outcome.aggregates, || AggregateRows::table(scenario, network, &warm, &last));
+    drop((warm, last));
     outcome.packets = columns::decoded(std::mem::take(&mut outcome.packets));
-    outcome.round_times();
+    for table in [&mut outcome.messages, &mut outcome.state] {
+        round_times(table);
+    }
     outcome
 }
 
-impl Outcome {
-    /// Gives times as the numbers nearest to them: 15 s leaves as 15, and not as the 15.000000000000002 that nanoseconds
-    /// times 1e-9 come to. Whoever asks which flows are there at `warm_up` compares them with the scenario's own times.
-    /// The digest covers the numbers as they were before, so that hashes stay what they are.
-    fn round_times(&mut self) {
-        let flows = [&mut self.flows, &mut self.flows_measured];
-        let links = [&mut self.links, &mut self.links_measured];
-        let aggregates = [&mut self.aggregates, &mut self.aggregates_measured];
-        let logs = [&mut self.messages, &mut self.state];
-        let tables = flows.into_iter().chain(links).chain(aggregates).chain(logs);
-        tables.for_each(|table| table.round_times(columns::is_whole_time));
+/// What was counted from the end of the warm-up on; the same table where that is the whole run.
+fn measured(is_whole: bool, whole: &Arc<Table>, make: impl FnOnce() -> Table) -> Arc<Table> {
+    if is_whole {
+        return Arc::clone(whole);
     }
+    let mut table = make();
+    round_times(&mut table);
+    Arc::new(table)
+}
 
+/// Gives times as the numbers nearest to them: 15 s leaves as 15, and not as the 15.000000000000002 that nanoseconds times
+/// 1e-9 come to. Whoever asks which flows are there at `warm_up` compares them with the scenario's own times. The digest
+/// covers the numbers as they were before, so that hashes stay what they are.
+fn round_times(table: &mut Table) {
+    table.round_times(columns::is_whole_time);
+}
+
+impl Outcome {
     fn digest(&self) -> String {
         let mut digester = Digester::default();
-        let plain = [&self.links, &self.flows, &self.aggregates, &self.messages, &self.state, &self.packets];
+        let counted = [&self.links, &self.flows, &self.aggregates].map(Arc::as_ref);
+        let plain = counted.into_iter().chain([&self.messages, &self.state, &self.packets]);
         let series = self.link_series.iter().chain(&self.flow_series).chain(&self.aggregate_series);
         let series = series.map(|(_, table)| table);
-        let tables = plain.into_iter().chain(series);
+        let tables = plain.chain(series);
         tables.for_each(|table| table.digest(&mut digester, columns::is_digested));
         digester.finish()
     }

@@ -192,9 +192,9 @@ impl Run {
         self.advance(Span::ZERO);
         let last = self.snapshot();
         let events = self.simulation.events();
-        let warm = self.warm.take().unwrap_or_else(|| last.clone());
+        let warm = self.warm.take().unwrap_or(Snapshot::START);
         let recorded = self.simulation.finish();
-        Ok(outcome::tell(self.scenario, &self.network, &self.plan, events, (&warm, &last), recorded))
+        Ok(outcome::tell(self.scenario, &self.network, &self.plan, events, (warm, last), recorded))
     }
 
     fn snapshot(&mut self) -> Snapshot {

@@ -1,5 +1,5 @@
-//! All counters of a run or an emulation at one instant, of which tables are made. The tables are `outcome`'s and `columns/`'s; what
-//! recorders recorded meanwhile is `sim`'s.
+//! All counters of a run or an emulation at one instant, of which tables are made. The tables are `outcome`'s and `columns/`'s;
+//! what recorders recorded meanwhile is `sim`'s.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use tailback_link::LinkCounters;
 use tailback_sim::FlowSnapshot;
 
 /// All counters at one instant.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) at: Time,
     pub(crate) links: Vec<LinkCounters>,
@@ -18,6 +18,11 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Before anything happens: every counter is zero, so that there are none to be kept.
     pub(crate) const START: Self = Self { at: Time::ZERO, links: Vec::new(), flows: Vec::new() };
+
+    /// Whether nothing has happened yet, so that what is counted from here on is all that there is.
+    pub(crate) fn is_start(&self) -> bool {
+        self.links.is_empty() && self.flows.is_empty()
+    }
 
     /// A link's counters.
     pub(crate) fn link(&self, index: usize) -> &LinkCounters {

@@ -4,7 +4,6 @@ use tailback_core::{Bytes, FlowId, Kind, LinkId, Observation, Packet, Span, Time
 use tailback_link::{LinkCounters, StandaloneLink};
 use tailback_scenario::Scenario;
 use tailback_scenario::emulation::{DrivenFlow, Emulation, FlowCounts, SeenFlow};
-use tailback_scenario::table::Column;
 use tailback_sim::PacketEvent;
 
 const SCENARIO: &str = r#"{"duration": "1 h", "topology": {"template": "graph", "links": [{"from": "inside",
@@ -52,7 +51,7 @@ fn what_a_driver_did_comes_out_as_a_simulated_run_does() {
     assert_eq!(outcome.scenario.duration, Span::from_millis(300));
     assert_eq!(outcome.links_measured.counts("delivered_packets"), [100, 0]);
     assert_eq!(outcome.flows_measured.counts("received_bytes"), [100_000]);
-    assert_eq!(outcome.flows_measured.get("scheme"), Some(&Column::Text(vec!["tcp".to_owned()])));
+    assert_eq!(outcome.flows_measured.get("scheme"), Some(&vec!["tcp".to_owned()].into()));
     let delay = outcome.flows_measured.quantities("delay_p50_seconds")[0];
     assert!((delay - 6e-3).abs() < 5e-5, "{delay}");
     assert_eq!(outcome.times.len(), 1);
@@ -84,7 +83,7 @@ fn flows_that_were_driven_come_out_under_their_own_names() {
     };
     let links = || vec![LinkCounters::default(); 2];
     let outcome = emulation.finish_driven(at(300_000_000), (links(), links()), &[flow]);
-    assert_eq!(outcome.flows.get("scheme"), Some(&Column::Text(vec!["kernel-reno".to_owned()])));
+    assert_eq!(outcome.flows.get("scheme"), Some(&vec!["kernel-reno".to_owned()].into()));
     assert_eq!(outcome.flows_measured.counts("received_packets"), [70]);
     assert_eq!(outcome.flows.counts("received_packets"), [100]);
     assert_eq!(outcome.flows.quantities("finished_seconds"), [0.2]);

@@ -132,31 +132,37 @@ def computed(formulas: Iterable[Formula], columns: Columns, window: float | Floa
     return {formula.name: formula.of(columns, window) for formula in formulas}
 
 
-def bottleneck(links: Columns, names: Sequence[str], watched: Sequence[str]) -> int:
+def bottleneck(links: Columns, watched: NDArray[np.bool_]) -> int:
     """The row of the link that people mean when they name none: the one that dropped most packets; among equals the
-    busiest, even if it is a host's own; of those the first that has a time series (the names in ``watched``)."""
-    wanted = set(watched)
-    ranks = [links[name] for name in ("dropped_overflow_packets", "dropped_early_packets", "utilization")]
-    return max(range(len(names)), key=lambda row: (*(rank[row] for rank in ranks), names[row] in wanted, -row))
+    busiest, even if it is a host's own; of those the first that has a time series (``watched``)."""
+    rows = np.arange(watched.size)
+    for name in ("dropped_overflow_packets", "dropped_early_packets", "utilization"):
+        # What is not a number, as of no time at all, is less than any.
+        rank = np.nan_to_num(links[name][rows], nan=-np.inf)
+        rows = rows[rank == rank.max()]
+    seen = rows[watched[rows]]
+    return int(seen[0] if seen.size else rows[0])
 
 
-def round_trips(samples: Sequence[NDArray[Any]]) -> dict[str, list[float | None]]:
+def round_trips(samples: Sequence[NDArray[Any]] | NDArray[Any]) -> dict[str, Floats]:
     """Per flow, mean, least and 95th percentile of its round trip time samples, one per bin, of those that are numbers;
-    ``None`` where there are none."""
-    found: dict[str, list[float | None]] = {name: [None] * len(samples) for name in ("mean_rtt", "min_rtt", "rtt_p95")}
+    not a number where there are none."""
     ordered = np.array(samples, ndmin=2)
     ordered.sort(axis=1)  # What is not a number goes to the end.
-    for row, count in enumerate(np.isfinite(ordered).sum(axis=1).tolist() if len(samples) else ()):
-        if count:
-            one = ordered[row, :count]
-            found["mean_rtt"][row] = float(one.mean())
-            found["min_rtt"][row] = float(one[0])
-            # Between neighbours in proportion, as `np.percentile` has it, which would sort again.
-            place = 0.95 * (count - 1)
-            below = int(place)
-            above = one[min(below + 1, count - 1)]
-            found["rtt_p95"][row] = float(one[below] + (place - below) * (above - one[below]))
-    return found
+    counts = np.isfinite(ordered).sum(axis=1)
+    mean, least, high = (np.full(len(samples), np.nan) for _ in range(3))
+    # Flows with as many samples together: each has its own sum, in the order of its samples, as if it were alone.
+    for count in np.unique(counts[counts > 0]).tolist():
+        rows = np.flatnonzero(counts == count)
+        some = ordered[:, :count] if rows.size == counts.size else ordered[rows, :count]
+        mean[rows] = some.mean(axis=1)
+        least[rows] = some[:, 0]
+        # Between neighbours in proportion, as `np.percentile` has it, which would sort again.
+        place = 0.95 * (count - 1)
+        below = int(place)
+        above = some[:, min(below + 1, count - 1)]
+        high[rows] = some[:, below] + (place - below) * (above - some[:, below])
+    return {"mean_rtt": mean, "min_rtt": least, "rtt_p95": high}
 
 
 def queueing_delays(series: Columns, rate: float) -> Floats:
@@ -176,7 +182,7 @@ def of_flows(flows: Columns, window: float) -> dict[str, float | None]:
     good, sent = flows["goodput_bytes"], float(flows["sent_packets"].sum())
     events = float(flows["recoveries"].sum() + flows["timeouts"].sum())
     shares = good if good.size and good.any() else None  # Of nothing there are no shares.
-    rtts = np.array([rtt for rtt in flows["mean_rtt"].tolist() if rtt is not None and np.isfinite(rtt)])
+    rtts = flows["mean_rtt"][np.isfinite(flows["mean_rtt"])]
     return {
         "throughput": float(flows["received_bytes"].sum()) * 8.0 / window,
         "goodput": float(good.sum()) * 8.0 / window,

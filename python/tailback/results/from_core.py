@@ -46,12 +46,12 @@ def result_of(raw: _core.Result, wall: float, real: Mapping[str, Any] | None = N
         wall=wall,
         flows=flows,
         links=links,
-        flow_series=_series(raw.flow_series, raw.times, "flow", bin_width),
-        link_series=_series(raw.link_series, raw.times, "link", bin_width),
+        flow_series=_series(raw.flow_series, raw.watched_flows, raw.times, "flow", bin_width),
+        link_series=_series(raw.link_series, raw.watched_links, raw.times, "link", bin_width),
         messages=_messages(raw.messages, flows["flow"]),
         state=_state(raw.state, everybody),
         aggregates=aggregates,
-        aggregate_series=_series(raw.aggregate_series, raw.times, "aggregate", bin_width),
+        aggregate_series=_series(raw.aggregate_series, raw.watched_aggregates, raw.times, "aggregate", bin_width),
         packets=_packets(raw.packets, everybody, links["link"]),
         units=UNITS,
         real=real or {},
@@ -68,17 +68,22 @@ def table_of(columns: Mapping[str, Any], kind: str) -> pl.DataFrame:
 
 def _flows(raw: _core.Result, window: float, late: NDArray[np.bool_]) -> pl.DataFrame:
     rates = flow_rates(table_of(raw.flows_measured, "flows"), window)
-    seen = round_trips(raw, late)["mean_rtt"]
-    return rates.with_columns(pl.Series("mean_rtt", seen, dtype=pl.Float64))
+    return rates.with_columns(pl.Series("mean_rtt", round_trips(raw, late)["mean_rtt"]).fill_nan(None))
 
 
-def round_trips(raw: _core.Result, late: NDArray[np.bool_]) -> dict[str, list[float | None]]:
-    """Per flow, what its samples of the round trip time in these bins come to; ``None`` where there are none."""
-    names = list(raw.flows_measured["name"])
-    found = formulas.round_trips([series["rtt_seconds"][late] for series in raw.flow_series.values()])
-    rows = {name: row for row, name in enumerate(raw.flow_series)}
-    at = [rows.get(name) for name in names]
-    return {metric: [None if row is None else of[row] for row in at] for metric, of in found.items()}
+def round_trips(raw: _core.Result, late: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+    """Per flow, what its samples of the round trip time in the ``late`` bins, which are the last, come to; not a number where
+    there are none."""
+    names, watched = raw.flows_measured["name"], raw.watched_flows
+    if not watched:
+        return formulas.round_trips(np.empty((len(names), 0)))
+    bins = raw.flow_series["rtt_seconds"].reshape(len(watched), late.size)
+    found = formulas.round_trips(bins[:, late.size - np.count_nonzero(late) :])
+    if watched == names:
+        return found
+    rows = {name: row for row, name in enumerate(watched)}
+    at = np.array([rows.get(name, -1) for name in names], dtype=np.intp)
+    return {metric: np.append(of, np.nan)[at] for metric, of in found.items()}
 
 
 def flow_rates(table: pl.DataFrame, window: float | pl.Series) -> pl.DataFrame:
@@ -107,29 +112,24 @@ def _with(made: Iterable[formulas.Formula], table: pl.DataFrame, window: float |
     return table.with_columns(pl.Series(name, of) for name, of in formulas.computed(made, columns, covered).items())
 
 
-def _moved(recorded: Mapping[str, dict[str, Any]], count: int, kind: str) -> Iterator[pl.Series]:
-    """The columns of all watched flows or links, one below the other.
-
-    Column by column: a table for each of thousands would cost far more than what is in them. Each leaves the core's memory
-    as it is taken over, so that a long run never is in memory twice.
-    """
+def _moved(recorded: _core.Series, kind: str) -> Iterator[pl.Series]:
+    """The columns of series. Each leaves the core's memory as it is taken over, so that a long run never is in memory twice."""
     names = NAMES[kind]
-    for key in list(dict.fromkeys(key for columns in recorded.values() for key in columns)):
-        # Links may have columns of their own: the state of their disciplines.
-        parts = [columns.pop(key) if key in columns else np.full(count, np.nan) for columns in recorded.values()]
-        column = pl.Series(names.get(key, key), parts[0] if len(parts) == 1 else np.concatenate(parts))
-        del parts
+    for key in list(recorded):
+        column = pl.Series(names.get(key, key), recorded.pop(key))
         yield column.fill_nan(None) if column.dtype == pl.Float64 else column
 
 
-def _series(recorded: Mapping[str, dict[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
+def _series(
+    recorded: _core.Series, watched: list[str], times: NDArray[np.float64], kind: str, width: float
+) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
-    if not recorded:
+    if not watched:
         return pl.DataFrame(schema=_empty(kind))
-    members = pl.Series(kind, list(recorded), dtype=pl.String)
-    columns = list(_moved(recorded, len(times), _RECORDED[kind]))
-    rows = np.repeat(np.arange(len(recorded), dtype=np.uint32), len(times))
-    table = pl.DataFrame({"time": np.tile(times, len(recorded)), kind: members.gather(rows)}).hstack(columns)
+    members = pl.Series(kind, watched, dtype=pl.String)
+    columns = list(_moved(recorded, _RECORDED[kind]))
+    rows = np.repeat(np.arange(len(watched), dtype=np.uint32), len(times))
+    table = pl.DataFrame({"time": np.tile(times, len(watched)), kind: members.gather(rows)}).hstack(columns)
     del rows
     per_second = 8.0 / width
     rates = [(pl.col(counter) * per_second).alias(name) for name, counter in formulas.RATES[kind].items()]

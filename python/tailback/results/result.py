@@ -125,9 +125,9 @@ class Result(Tabular):
         )
 
     def _bottleneck_of(self, links: pl.DataFrame) -> str:
-        names = links["link"].to_list()
         ranks = ("dropped_overflow_packets", "dropped_early_packets", "utilization")
-        return str(names[bottleneck({name: links[name].to_numpy() for name in ranks}, names, self._watched)])
+        watched = links["link"].is_in(self._watched).to_numpy()
+        return str(links["link"][bottleneck({name: links[name].to_numpy() for name in ranks}, watched)])
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

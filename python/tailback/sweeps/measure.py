@@ -3,6 +3,7 @@ runs in the workers, once per run, so it touches arrays only; tables are made of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,20 +60,24 @@ def measured(raw: _core.Result, window: float, after: float, warm_up: float) -> 
     # One column, whatever was recorded: runs of one sweep may differ in it, and their columns are put below one another.
     by_bins = sampled.pop("rtt_p95")
     if not np.isfinite(np.asarray(raw.flows_measured["rtt_p95_seconds"], dtype=np.float64)).any():
-        flows["rtt_p95_seconds"] = by_bins  # Where the run has recorded it, it is from all samples, not one per bin.
-    flows |= sampled | _messages_of_flows(raw, warm_up, len(sampled["mean_rtt"]))
+        flows["rtt_p95_seconds"] = _told(
+            by_bins
+        )  # Where the run has recorded it, it is from all samples, not one per bin.
+    flows |= {name: _told(of) for name, of in sampled.items()} | _messages_of_flows(
+        raw, warm_up, sampled["mean_rtt"].size
+    )
     links = raw.links_measured
     shown = ~np.asarray(links["is_access"]) | (np.asarray(links["dropped_packets"]) > 0)
     rows = np.flatnonzero(shown)
     kept = {name: _chosen(column, rows) for name, column in links.items()}
-    run = _run(raw, window, late, flows["mean_rtt"]) | _messages(raw, warm_up)
+    run = _run(raw, window, late, sampled["mean_rtt"]) | _messages(raw, warm_up)
     return {"run": run, "flows": flows, "links": kept, "groups": _messages_of_groups(raw, warm_up)}
 
 
-def _run(raw: _core.Result, window: float, late: NDArray[np.bool_], rtts: list[Any]) -> dict[str, Any]:
-    flows = _columns(raw.flows_measured, "flows") | {"mean_rtt": np.array(rtts, dtype=object)}
+def _run(raw: _core.Result, window: float, late: NDArray[np.bool_], rtts: NDArray[np.float64]) -> dict[str, Any]:
+    flows = _columns(raw.flows_measured, "flows") | {"mean_rtt": rtts}
     return {
-        "flow_count": len(rtts),
+        "flow_count": rtts.size,
         **formulas.of_flows(flows, window),
         **_bottleneck(raw, window, late),
     }
@@ -80,15 +85,17 @@ def _run(raw: _core.Result, window: float, late: NDArray[np.bool_], rtts: list[A
 
 def _bottleneck(raw: _core.Result, window: float, late: NDArray[np.bool_]) -> dict[str, Any]:
     """Metrics of the link that people mean when they name none."""
-    links, names = _columns(raw.links_measured, "links"), list(raw.links_measured["name"])
+    links, names, watched = _columns(raw.links_measured, "links"), raw.links_measured["name"], raw.watched_links
     links |= formulas.computed((*formulas.LINKS, *formulas.MARKS), links, window)
-    row = formulas.bottleneck(links, names, list(raw.link_series))
+    wanted = set(watched)
+    row = formulas.bottleneck(links, np.array([name in wanted for name in names]))
     one = {name: column[row : row + 1] for name, column in links.items()}
     found: dict[str, Any] = {"bottleneck": names[row], **{name: float(one[name][0]) for name in OF_BOTTLENECK}}
-    series = raw.link_series.get(names[row])
     rate = float(one["rate"][0])
-    if series is not None and late.any() and rate > 0:
-        waits = formulas.queueing_delays({name: series[key][late] for key, name in _OF_QUEUES.items()}, rate)
+    if names[row] in wanted and late.any() and rate > 0:
+        at = watched.index(names[row]) * late.size
+        series = {name: raw.link_series[key][at : at + late.size][late] for key, name in _OF_QUEUES.items()}
+        waits = formulas.queueing_delays(series, rate)
         delays = np.percentile(waits, formulas.PERCENTILES)
         for percent, delay in zip(formulas.PERCENTILES, delays, strict=True):
             found[f"queueing_delay_p{percent}"] = float(delay)
@@ -130,6 +137,11 @@ def _columns(raw: Mapping[str, Any], kind: str) -> dict[str, NDArray[Any]]:
 
 def _list(column: Any) -> list[Any]:
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _told(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Numbers as a record has them: nothing where there is none."""
+    return [None if math.isnan(number) else number for number in numbers.tolist()]
 
 
 def _chosen(column: Any, rows: NDArray[np.intp]) -> list[Any]:

@@ -9,6 +9,7 @@ use crate::flow::FlowConfig;
 use crate::scenario::Scenario;
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
+use crate::texts::Texts;
 use crate::topology::Network;
 
 /// What the table is made of.
@@ -25,10 +26,10 @@ type Of = fn(&FlowRows<'_>) -> Column;
 
 /// The columns, in their order.
 pub(crate) const COLUMNS: &[Entry<Of>] = &[
-    column(given("name", "The flow."), |rows| rows.each(|index| rows.network.flows[index].name.clone())),
-    column(given("group", "The group that it is of."), |rows| rows.group(|group| group.name.clone())),
-    column(given("scheme", "Its scheme."), |rows| rows.group(|group| group.scheme.title().to_owned())),
-    column(given("source", "Its source of data."), |rows| rows.group(|group| group.source.name().to_owned())),
+    column(given("name", "The flow."), |rows| rows.texts(|index| &rows.network.flows[index].name)),
+    column(given("group", "The group that it is of."), |rows| rows.group(|group| &group.name)),
+    column(given("scheme", "Its scheme."), |rows| rows.group(|group| group.scheme.title())),
+    column(given("source", "Its source of data."), |rows| rows.group(|group| group.source.name())),
     column(given("from", "The node that sends."), |rows| rows.node(|ends| ends.0)),
     column(given("to", "The node that receives."), |rows| rows.node(|ends| ends.1)),
     column(given("start_seconds", "When it starts.").named("start"), |rows| {
@@ -188,12 +189,16 @@ impl<'a> FlowRows<'a> {
         &self.scenario.flows[self.network.flows[index].group]
     }
 
-    fn group(&self, of: fn(&FlowConfig) -> String) -> Column {
-        self.each(|index| of(self.config(index)))
+    fn texts<'b>(&'b self, of: impl Fn(usize) -> &'b str) -> Column {
+        (0..self.network.flows.len()).map(of).collect::<Texts>().into()
+    }
+
+    fn group(&self, of: fn(&FlowConfig) -> &str) -> Column {
+        self.texts(|index| of(self.config(index)))
     }
 
     fn node(&self, of: fn((usize, usize)) -> usize) -> Column {
-        self.each(|index| self.network.nodes[of(self.network.flows[index].ends)].to_owned())
+        self.texts(|index| &self.network.nodes[of(self.network.flows[index].ends)])
     }
 
     fn start(&self, index: usize) -> f64 {

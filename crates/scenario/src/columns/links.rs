@@ -9,6 +9,7 @@ use tailback_sim::{ColumnInfo, Unit};
 use super::{Entry, columns_of, counted, given, level, mean};
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
+use crate::texts::Texts;
 use crate::topology::{Network, NetworkLink};
 
 /// What the table is made of.
@@ -40,7 +41,7 @@ pub(crate) static COLUMNS: LazyLock<Vec<Entry<Of>>> = LazyLock::new(|| {
 });
 
 const DATA_AND_DROPS: &[Entry<Of>] = &[
-    column(given("name", "The link, by its ends."), |rows| rows.given(|link| rows.network.link_name(link))),
+    column(given("name", "The link, by its ends."), |rows| rows.texts(|link| rows.network.link_name(link))),
     column(given("from", "The node that transmits."), |rows| rows.node(NetworkLink::from)),
     column(given("to", "The node at the far end."), |rows| rows.node(NetworkLink::to)),
     column(given("is_access", "Whether it is an access link of a template."), |rows| {
@@ -152,8 +153,12 @@ impl<'a> LinkRows<'a> {
         self.network.links.iter().map(of).collect::<Vec<_>>().into()
     }
 
+    fn texts<T: AsRef<str>>(&self, of: impl Fn(&NetworkLink) -> T) -> Column {
+        self.network.links.iter().map(of).collect::<Texts>().into()
+    }
+
     fn node(&self, of: fn(&NetworkLink) -> usize) -> Column {
-        self.given(|link| self.network.nodes[of(link)].to_owned())
+        self.texts(|link| &self.network.nodes[of(link)])
     }
 
     fn pairs<T>(&self, of: impl Fn(&LinkCounters, &LinkCounters) -> T) -> Column

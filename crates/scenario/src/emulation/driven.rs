@@ -1,6 +1,8 @@
 //! An emulation whose flows are the scenario's own: their ends were driven by somebody who tells what they did. Flows of foreign
 //! programs are told of in `emulation.rs`.
 
+use std::sync::Arc;
+
 use tailback_core::{Bytes, FlowId, LinkId, Span, Time};
 use tailback_link::LinkCounters;
 use tailback_sim::{FlowBins, FlowSnapshot, Message, SeriesPlan};
@@ -76,13 +78,9 @@ impl Emulation {
             recorded.series.messages.extend(flow.messages.iter().map(message));
         }
         recorded.series.messages.sort_by_key(|message| message.ended);
-        let mut outcome = outcome::tell(self.scenario, &self.network, &plan, 0, (&first, &last), recorded);
+        let mut outcome = outcome::tell(self.scenario, &self.network, &plan, 0, (first, last), recorded);
         for table in [&mut outcome.flows, &mut outcome.flows_measured] {
-            for (index, flow) in flows.iter().enumerate() {
-                if let Some(scheme) = &flow.scheme {
-                    say(table, "scheme", index, scheme.clone());
-                }
-            }
+            say(Arc::make_mut(table), "scheme", |index| flows.get(index)?.scheme.as_deref());
         }
         outcome
     }
