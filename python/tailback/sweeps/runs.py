@@ -4,7 +4,7 @@ is the business of ``make.py``; intervals are made in ``statistics.py``, files i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -223,17 +223,19 @@ class Runs(Tabular):
             raise unknown("way to group", by, statistics.DEFAULT)
         return [*self.axes, "group"] if by == "group" else self.axes
 
-    def _chosen(self, metrics: Sequence[str], by: str) -> list[str]:
+    def _chosen(self, metrics: Collection[str], by: str) -> list[str]:
         """The metrics that are meant.
 
         Raises:
             NotFoundError: for one that all flows together have and groups have not, or the other way round.
         """
         other = "variant" if by == "group" else "group"
-        here, there = (statistics.metrics_of(self._samples(kind)) for kind in (by, other))
+        here, there = (statistics.metrics_of(self._samples(kind), self.axes) for kind in (by, other))
         for name in metrics:
             if isinstance(name, str) and name not in here and name in there:
                 raise unknown("metric", name, here, f'; by="{other}" has it')
+        if all(isinstance(name, str) for name in metrics):  # Others are refused where intervals are made.
+            metrics = dict.fromkeys(metrics)  # What is named twice is there once.
         return list(metrics) or statistics.usual(self._samples(by), by)
 
     def _samples(self, by: str) -> pl.DataFrame:
