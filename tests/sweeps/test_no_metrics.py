@@ -1,4 +1,4 @@
-"""Columns that say which run it was are no metrics, even where they are numbers. What metrics mean is tested in
+"""Names that are no metrics though they are columns, and values that no run has. What metrics mean is tested in
 ``test_statistics.py``."""
 
 from __future__ import annotations
@@ -53,6 +53,16 @@ def test_a_metric_that_is_named_twice_is_there_once(runs: tb.Runs) -> None:
     twice = runs.compare(BETA, None, "goodput", "jain", "goodput")
     assert twice.equals(runs.compare(BETA, None, "goodput", "jain"))
     assert runs.intervals("goodput", "goodput").height == 4
+
+
+def test_a_value_that_no_run_has_is_told_in_whatever_kind_it_is_given(runs: tb.Runs) -> None:
+    """A number beside texts, and a text beside numbers, ended in an error of Polars."""
+    paths = LINK.with_flows(tb.flows(1, "reno")).sweep(buffer=["10 packets", "20 packets"], cache=False, jobs=1)
+    with pytest.raises(tb.NotFoundError, match=r"^10: no such value of buffer; expected one of 10 packets"):
+        paths.differences("buffer", 10)
+    with pytest.raises(tb.NotFoundError, match=r"^'1': no such value of flows\[0\]\.count; expected one of 1, 2$"):
+        runs.compare("flows[0].count", "1")
+    assert runs.compare("flows[0].count", 1.0, "jain").equals(runs.compare("flows[0].count", 1, "jain"))
 
 
 def test_time_has_no_distribution() -> None:

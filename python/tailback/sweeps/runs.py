@@ -207,7 +207,7 @@ class Runs(Tabular):
         if axis not in keys:
             raise unknown("axis", axis, [*keys, "group"])
         chosen = self._chosen(metrics, by)
-        base = samples[axis][0] if baseline is None else label(baseline)
+        base = samples[axis][0] if baseline is None else _value_of(samples[axis], baseline)
         found = statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
         if found.is_empty() and samples[axis].n_unique() > 1:
             others = ", ".join(name for name in keys if name != axis and samples[name].n_unique() > 1) or "the seed"
@@ -259,15 +259,8 @@ class Runs(Tabular):
         for name, value in chosen.items():
             if name not in (*self.axes, "seed"):
                 raise unknown("axis", name, [*self.axes, "seed"])
-            values = [label(plain_number(entry)) for entry in (value if many(value) else [value])]
-            known = self.table[name].unique(maintain_order=True).to_list()
-            for entry in values:
-                if entry not in known:  # A text beside numbers in its quotes: the seed '1' is none, and 1 may be one.
-                    numbers = not any(isinstance(value, str) for value in known)
-                    said = repr(entry) if numbers and isinstance(entry, str) else entry
-                    raise unknown(f"value of {name}", said, map(str, known))
-            # As the table has them: the seed 1.0 is its 1.
-            keep &= pl.col(name).is_in([known[known.index(entry)] for entry in values])
+            values = [_value_of(self.table[name], entry) for entry in (value if many(value) else [value])]
+            keep &= pl.col(name).is_in(values)
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
         if found["table"].is_empty() and len(self):
             raise NotFoundError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
@@ -335,6 +328,20 @@ class Runs(Tabular):
         with room(target) as where:
             write_sweep_report(self, where, cells=Cells(metric, x, y, by), called=target)
         return target / "index.html"
+
+
+def _value_of(column: pl.Series, given: Any) -> Any:
+    """The value of an axis that is meant, as the table has it: the seed 1.0 is its 1.
+
+    Raises:
+        NotFoundError: with the values that there are.
+    """
+    entry, known = label(plain_number(given)), column.unique(maintain_order=True).to_list()
+    if entry not in known:  # A text beside numbers in its quotes: the seed '1' is none, and 1 may be one.
+        numbers = not any(isinstance(value, str) for value in known)
+        said = repr(entry) if numbers and isinstance(entry, str) else entry
+        raise unknown(f"value of {column.name}", said, map(str, known))
+    return known[known.index(entry)]
 
 
 def _left_open(fitting: pl.DataFrame, left: Sequence[str], chosen: Mapping[str, Any]) -> str:
