@@ -168,12 +168,28 @@ class _Mine(tb.Controller):
         return tb.Directive(window=15_000)
 
 
+def test_who_forgets_to_run_a_scenario_is_told() -> None:
+    scenario: Any = tb.dumbbell(rate="1 Mbit/s", duration="1 s").with_flows(tb.flows(2, "reno"), tb.flows(1, "cubic"))
+    for name in ("plot", "flow_series", "save", "bottleneck"):
+        with pytest.raises(AttributeError, match=rf"no attribute '{name}'; expected \.run\(\)\.{name}, which is a re"):
+            getattr(scenario, name)
+    with pytest.raises(tb.CallError, match=r"^flows: 'goodput' is not allowed; .*\.run\(\)\.flows\['goodput'\]"):
+        scenario.flows["goodput"]
+    with pytest.raises(AttributeError, match=r"list of groups, without 'select'; expected \.run\(\)\.flows, "):
+        scenario.flows.select("goodput")
+    assert [group.count for group in scenario.flows[:1]] == [2], "otherwise it is a list"
+    assert scenario == pickle.loads(pickle.dumps(scenario)) == copy.deepcopy(scenario)
+    assert not hasattr(scenario.flows, "__array__")
+
+
 def test_attributes_of_scenarios_say_where_a_field_is() -> None:
     scenario = tb.dumbbell(rate="1 Mbit/s", duration="1 s")
     with pytest.raises(AttributeError, match=r"no attribute 'buffer'; expected \.topology\.buffer"):
         _ = scenario.buffer  # type: ignore[attr-defined]  # That is the mistake.
     with pytest.raises(AttributeError, match=r"no attribute 'bin'; expected \.record\.bin"):
         _ = scenario.bin  # type: ignore[attr-defined]  # Likewise.
+    with pytest.raises(AttributeError, match=r"expected \.record\.links, or \.run\(\)\.links, which is a result's$"):
+        _ = scenario.links  # type: ignore[attr-defined]  # Likewise.
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         _ = scenario.nothing  # type: ignore[attr-defined]  # Likewise.
     with pytest.raises(AttributeError, match=r"durration: Scenario has no such field \(did you mean duration\?\)"):

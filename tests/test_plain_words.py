@@ -43,6 +43,17 @@ def test_a_custom_scheme_has_its_plain_name_in_a_file(here: Path) -> None:
     assert '"gentle" (the nearest name)' in said("run", "g.toml")
 
 
+class Steady(tb.Controller):
+    """A window of eight packets."""
+
+    def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+        """Changes nothing."""
+
+    def directive(self) -> tb.Directive:
+        """As it was."""
+        return tb.Directive(window=8000)
+
+
 def test_an_unknown_name_ends_a_sweep_before_anything_runs(here: Path) -> None:
     scenario = tb.Scenario.from_toml("small.toml")
     with pytest.raises(tb.ScenarioError, match=r'"cubix" is not allowed; expected "cubic" \(the nearest name\)'):
@@ -51,6 +62,9 @@ def test_an_unknown_name_ends_a_sweep_before_anything_runs(here: Path) -> None:
         tb.compare(["cubic", "bbr"], scenario, seeds=2, progress=False)
     with pytest.raises(tb.ScenarioError, match=r'topology.queue: "reed" is not allowed; expected "red"'):
         scenario.sweep(points=[{"queue": "red"}, {"queue": "reed"}], progress=False)
+    for forgotten, said in ((Steady, "the class Steady itself"), (Steady.scheme, "the method Steady.scheme itself")):
+        with pytest.raises(tb.ScenarioError, match=rf'"{said}, .* expected .*Steady\.scheme\(\)'):
+            scenario.sweep(scheme=["cubic", forgotten], progress=False)
     assert {path.name for path in here.iterdir()} == {"small.toml"}
     kept = scenario.sweep(buffer=["25 packets", "25 pints"], jobs=1, progress=False)
     assert kept.failed.height == 1, "a value that makes no sense is kept with its error"

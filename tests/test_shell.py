@@ -187,6 +187,17 @@ def test_status_input_and_output_are_the_commands() -> None:
 
 
 @pytest.mark.usefixtures("able")
+def test_without_a_result_no_arrays_are_imported() -> None:
+    """They take longer to import than many a command takes, before somebody can type the next one."""
+    ended = shell(
+        "--rate", "10 Mbit/s", "--no-outside", "--", "true", env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "tailback.shell.summary" in ended.stderr, "what was imported is told"
+    assert not {"numpy", "polars"} & set(ended.stderr.split())
+
+
+@pytest.mark.usefixtures("able")
 def test_a_round_trip_takes_both_delays(files: dict[str, str]) -> None:
     server = f"{sys.executable} {files['server']}"
     link = ["--rate", "100 Mbit/s", "--delay", "15 ms", "--up", "delay=30 ms", "--server", server]

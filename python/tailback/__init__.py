@@ -5,15 +5,16 @@
     >>> result = base.with_flows(tb.flows(2, "cubic"), tb.flows(2, "reno")).run(seed=1)
     >>> result.flows, result.links, result.plot.overview()  # doctest: +SKIP
 
-Names are imported when first used, so that ``import tailback`` is quick.
+Names are imported when first used, so that ``import tailback`` is quick. Nothing is imported here: until the command line is
+there, whoever stops it gets Python's own traceback.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # What checkers take for true; ``typing`` takes longer to import than all that is here.
 if TYPE_CHECKING:
+    from typing import Any
+
     from tailback.custom import (
         AckFrequency,
         Arrival,
@@ -154,6 +155,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     elif name in _MODULES:

@@ -38,11 +38,12 @@ def registry() -> str:
 class PartFailedError(Exception):
     """A custom part that carried real packets has raised the cause of this. Linux only."""
 
-def emulate(scenario: str, told: str, /) -> tuple[Result, str] | None:
+def emulate(scenario: str, told: str, /) -> tuple[Result | None, str] | None:
     """Runs programs at the ends of the links of a scenario's first flow, in real time, on Linux. ``told`` says in JSON what
     runs: ``command``, ``server`` or null, ``outside``, ``mtu``, ``held`` (the number of a file: the run ends when nobody
     holds its other end), ``interrupts`` (likewise: it ends when something can be read there before the command has begun),
-    and the budget of lateness, ``median_seconds`` and ``p99_seconds``. Gives the result, and a report as JSON: ``status``,
+    the folder of the result, ``record``, or null, and the budget of lateness, ``median_seconds`` and ``p99_seconds``. Gives
+    the result where it is kept, and a report as JSON: ``seconds``, ``flow_rows``, ``status``,
     ``stopped``, ``server`` (the status of one that ended before the command, and what it ``said`` last), ``valid``,
     ``reasons``, ``lateness``, ``calls`` (how long calls of custom parts took), ``directions``. Nothing, where it ended
     before the command had begun.

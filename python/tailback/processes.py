@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tailback.errors import TailbackError
+from tailback import nested
 
 T = TypeVar("T")
 
@@ -107,13 +107,11 @@ def prepare(preload: Sequence[str]) -> None:
     wanted. Without such servers on this system nothing happens; one that runs already stays as it is.
 
     Raises:
-        TailbackError: in a worker. Where a module sweeps as it is imported, each worker would make others, without end.
+        NestedSweepError: in a worker. Where a module sweeps as it is imported, each worker would make others, without end.
     """
+    nested.check()
     if isinstance(multiprocessing.current_process(), Worker):
-        raise TailbackError(
-            "a sweep began in a worker of another sweep, which imports the module of a class: all its workers would begin it "
-            'again. Expected the sweep below `if __name__ == "__main__":`, or the class in a module of its own, or jobs=1'
-        )
+        raise nested.NestedSweepError
     if _METHOD == "forkserver":
         from multiprocessing import forkserver  # Not to be imported where there is none.
 

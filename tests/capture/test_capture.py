@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import tailback as tb
 from tailback.capture import constant_rate, delivery_trace, write_mahimahi, write_pcapng, write_qlog
 from tailback.capture.mahimahi import of_link
+from tailback.results import losses
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: apt-get install tshark")
@@ -120,8 +121,24 @@ def test_what_cannot_be_captured_is_said(logged: tb.Result, result: tb.Result, t
         write_pcapng(result, tmp_path / "no.pcapng")
     with pytest.raises(tb.NotFoundError, match="did you mean senders"):
         write_pcapng(logged, tmp_path / "no.pcapng", at="sender")
+    with pytest.raises(tb.NotFoundError, match=r"^s0->r0: not recorded there; see record\.links"):
+        write_pcapng(logged, tmp_path / "no.pcapng", at="s0->r0")
     with pytest.raises(tb.NotFoundError, match="sack-0"):
         write_pcapng(logged, tmp_path / "no.pcapng", flow="sack")
+
+
+def test_packets_that_were_recorded_and_did_not_come_are_not_called_unrecorded(
+    logged: tb.Result, tmp_path: Path
+) -> None:
+    """As with ``tailback shell`` around a command that says nothing."""
+    silent = dataclasses.replace(logged, packets=logged.packets.clear())
+    with pytest.raises(tb.NotFoundError, match=r"^no packet came: packets were recorded"):
+        write_pcapng(silent, tmp_path / "no.pcapng")
+    assert losses.loss_events(silent).is_empty()
+    one_way = dataclasses.replace(logged, packets=logged.packets.filter(pl.col("link") != logged.bottleneck))
+    with pytest.raises(tb.NotFoundError, match=r"packets were recorded there, and none came$"):
+        write_pcapng(one_way, tmp_path / "no.pcapng", at=logged.bottleneck)
+    assert list(tmp_path.iterdir()) == []
     assert not list(tmp_path.iterdir())
 
 

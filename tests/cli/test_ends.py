@@ -45,6 +45,52 @@ def test_an_interrupt_that_a_library_takes_for_a_mistake_is_told(
     assert capsys.readouterr().err == "tailback: stopped\n"
 
 
+def test_nothing_is_imported_before_interrupts_are_heard() -> None:
+    """Whoever stopped a command in its first 50 ms got Python's traceback: so long took what is imported before ``main``."""
+    code = "import sys; had = set(sys.modules); import tailback.__main__; print(*(set(sys.modules) - had))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"tailback", "tailback.__main__", "__future__", "atexit", "gc"}
+
+
+@pytest.mark.parametrize("import_", [1, 10, 100])
+def test_an_interrupt_while_something_is_imported_is_told(import_: int) -> None:
+    code = (
+        "import signal, sys\n"
+        "from tailback.__main__ import main\n"
+        "for name in ('signal', 'enum', 'typing', 'threading'):\n"  # What this very script has imported.
+        "    sys.modules.pop(name, None)\n"
+        "seen = []\n"
+        "def hear(event, arguments, stop=signal.raise_signal):\n"
+        "    if event == 'import':\n"
+        "        seen.append(event)\n"
+        f"        if len(seen) == {import_}:\n"
+        "            stop(2)\n"
+        "sys.addaudithook(hear)\n"
+        "sys.argv = ['tailback', 'schemes']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (130, "tailback: stopped\n", "")
+
+
+def test_an_interrupt_that_nothing_raises_is_heard_again() -> None:
+    """Python calls back while it imports; what is raised there is printed, and the command went on to its end."""
+    code = (
+        "import signal, time, weakref\n"
+        "from tailback import cli\n"
+        "from tailback.__main__ import main\n"
+        "def begin():\n"
+        "    thing = type('Thing', (), {})()\n"
+        "    reference = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))\n"
+        "    del thing\n"
+        "    time.sleep(60)\n"
+        "cli.main = begin\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (130, "tailback: stopped\n")
+
+
 @pytest.mark.parametrize("words", [("run", "long.toml"), ("sweep", "long.toml", "--seeds", "9", "--jobs", "1")])
 def test_stopping_is_told(here: Path, words: tuple[str, ...]) -> None:
     (here / "long.toml").write_text(SCENARIO.replace('"5 s"', '"10000 s"'))

@@ -107,6 +107,32 @@ def test_functions_that_give_no_metric_are_refused(runs: tb.Runs) -> None:
         runs.intervals(_smooth)  # type: ignore[arg-type]  # Likewise.
 
 
+def test_an_error_in_a_function_says_of_which_run(runs: tb.Runs) -> None:
+    """Among hundreds of runs it would be looked for. What it says can be written as it stands."""
+
+    def sometimes(result: tb.Result) -> float:
+        return 1.0 / (result.seed - 2)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        runs.select(buffer="25 packets").measured(fine=lambda _: 1.0, mine=sometimes)
+    assert caught.value.__notes__ == [
+        "in the function of the metric mine",
+        "in this run of the sweep: runs.result(buffer='25 packets', seed=2)",
+    ]
+    with pytest.raises(tb.ArgumentError, match="its function gave 'many'") as refused:
+        runs.measured(text=lambda _: "many")  # type: ignore[arg-type,return-value]  # That is the mistake.
+    assert refused.value.__notes__ == ["in this run of the sweep: runs.result(buffer='10 packets', seed=1)"]
+
+
+def test_a_field_that_is_a_path_is_named_as_it_is_written() -> None:
+    link = tb.dumbbell(rate="4 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "cubic"))
+    runs = link.sweep(**{"flows[0].scheme.beta": [0.5, 0.7]}, seeds=1, cache=False, jobs=1)  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError) as caught:
+        runs.measured(mine=lambda _: 1 / 0)
+    assert caught.value.__notes__[-1].endswith("runs.result(seed=1, **{'flows[0].scheme.beta': 0.5})")
+    assert runs.result(seed=1, **{"flows[0].scheme.beta": 0.5}).seed == 1
+
+
 def test_one_seed_says_that_it_has_no_intervals(runs: tb.Runs) -> None:
     one = runs.select(seed=1)
     calls: list[Callable[[], object]] = [one.intervals, one.summary, lambda: one.compare("buffer")]

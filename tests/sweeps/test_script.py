@@ -8,8 +8,10 @@ import textwrap
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import tailback as tb
+from tailback.custom import shipping
 from tests.custom.custom_parts import Aimd
 
 SCRIPT = """
@@ -57,13 +59,24 @@ MODULE = """
             return tb.Directive(window=8000)
 
     base = tb.dumbbell(rate="8 Mbit/s", delay="20 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+"""
+OWN = """
     runs = base.sweep(scheme=["reno", Steady.scheme()], seeds=2, jobs=2, cache=False)
+"""
+GIVEN = """
+    import concurrent.futures
+    import multiprocessing
+
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        runs = base.sweep(scheme=["reno", Steady.scheme()], seeds=2, executor=executor, cache=False)
 """
 
 
-def test_a_module_that_sweeps_where_it_is_imported_makes_no_workers_of_workers(tmp_path: Path) -> None:
-    """Each of them would import it, and so begin the sweep again: hundreds of processes within a minute."""
-    (tmp_path / "lab.py").write_text(textwrap.dedent(MODULE), encoding="utf-8")
+@pytest.mark.parametrize("pool", [OWN, GIVEN], ids=["own", "given"])
+def test_a_module_that_sweeps_where_it_is_imported_makes_no_workers_of_workers(tmp_path: Path, pool: str) -> None:
+    """Each of them would import it, and so begin the sweep again: hundreds of processes within a minute. Those of somebody
+    else's executor, such as a cluster's, would too."""
+    (tmp_path / "lab.py").write_text(textwrap.dedent(MODULE + pool), encoding="utf-8")
     script = "import lab; print(lab.runs.failed['scheme'].to_list()); print(*lab.runs.failed['error'])"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
@@ -72,6 +85,23 @@ def test_a_module_that_sweeps_where_it_is_imported_makes_no_workers_of_workers(t
     failed, error = done.stdout.splitlines()
     assert failed == "['steady', 'steady']"
     assert error.startswith("a sweep began in a worker of another sweep, which imports the module of a class")
+
+
+def test_a_class_whose_module_makes_a_cluster_fails_with_where_to_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask's workers may have no children: the error was Dask's own, which says nothing of the class."""
+    (tmp_path / "clustered.py").write_text("raise RuntimeError('Nanny failed to start.')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    pickled = b"cclustered\nSteady\n."  # By reference: the module's name and the class's.
+    shipped = shipping.Shipped(("scheme", "clustered-steady"), pickled, "digest", {})
+    with pytest.raises(tb.PartError) as caught:
+        shipping.receive((shipped,))
+    said = str(caught.value)
+    assert said.startswith("clustered-steady: cannot be made again in another process, which imports its module (")
+    assert 'belongs below `if __name__ == "__main__":`)' in said
+    assert "clustered.py, line 1" in said
+    assert "RuntimeError: Nanny failed to start." in said
 
 
 class Broken(Aimd):

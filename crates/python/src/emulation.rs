@@ -14,6 +14,7 @@ use tailback_net::router::{
     SessionConfig, Spans, Words,
 };
 use tailback_scenario::emulation::{Emulation, FlowCounts, SeenFlow};
+use tailback_scenario::table::Column;
 use tailback_scenario::{Outcome, Scenario};
 
 use crate::convert::raise;
@@ -33,6 +34,8 @@ struct Told {
     held: u32,
     /// The number of a file from which something can be read once there was an interrupt.
     interrupts: u32,
+    /// The folder of the result, where it is kept.
+    record: Option<String>,
     #[serde(flatten)]
     allowed: Allowed,
 }
@@ -79,18 +82,24 @@ impl RouterRecorder for Recording {
     }
 }
 
-/// Runs programs at the ends of the links of a scenario's first flow, as `told` says in JSON, and gives the result, and a report
-/// as JSON, with the program's status; nothing where it was stopped before the program began.
+/// Runs programs at the ends of the links of a scenario's first flow, as `told` says in JSON, and gives the result where it is
+/// kept, and a report as JSON, with the program's status; nothing where it was stopped before the program began. Without a result
+/// there are no arrays: numpy takes longer to import than many a command takes.
 #[pyfunction]
 #[pyo3(signature = (scenario, told, /))]
-pub(crate) fn emulate(py: Python<'_>, scenario: &str, told: &str) -> PyResult<Option<(RunResult, String)>> {
+pub(crate) fn emulate(
+    py: Python<'_>,
+    scenario: &str,
+    told: &str,
+) -> PyResult<Option<(Option<RunResult>, String)>> {
     let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
     let told: Told = serde_json::from_str(told).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let (real, _entered) = RealRun::enter()?;
     let done = py.detach(|| session(scenario, &told, &real));
     real.outcome(py)?;
     let Some((outcome, report)) = done.map_err(|failure| failure.raised(py))? else { return Ok(None) };
-    Ok(Some((RunResult::new(py, outcome)?, report.to_string())))
+    let result = told.record.is_some().then(|| RunResult::new(py, outcome)).transpose()?;
+    Ok(Some((result, report.to_string())))
 }
 
 /// The device of the end where the program runs.
@@ -119,7 +128,23 @@ fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<Option<(Ou
         (0..inside.recorder().emulation.network().links.len()).map(|link| inside.link(link)).collect();
     let carried = inside.flows().iter().map(seen).collect();
     let outcome = ended.router.into_recorder().emulation.finish(end, counters, carried)?;
+    let report = with_counters(report, &outcome);
     Ok(Some((outcome, report)))
+}
+
+/// The report with what a summary says of the tables.
+fn with_counters(mut report: Value, outcome: &Outcome) -> Value {
+    let links = &outcome.links_measured;
+    let (dropped, sent) = (links.counts("dropped_packets"), links.counts("transmitted_bytes"));
+    // A scenario of an emulation has one link in both directions, up first.
+    for ((way, dropped), sent) in ["up", "down"].iter().zip(dropped).zip(sent) {
+        report["directions"][way]["dropped_packets"] = json!(dropped);
+        report["directions"][way]["transmitted_bytes"] = json!(sent);
+    }
+    report["seconds"] = json!(outcome.scenario.duration.as_secs_f64());
+    let Some(Column::Text(flows)) = outcome.flows_measured.get("name") else { return report };
+    report["flow_rows"] = json!(flows.len());
+    report
 }
 
 fn counts(flow: &FlowTally) -> FlowCounts {

@@ -23,6 +23,7 @@ from tailback import _core
 from tailback.calls import checked_call
 from tailback.errors import NotFoundError, unknown
 from tailback.results.files import path_of, write_file
+from tailback.results.unrecorded import expect_packets_recorded
 from tailback.units import number
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow:
         flow: only this flow's packets.
 
     Raises:
-        NotFoundError: where packets were not recorded, or the point or flow is unknown.
+        NotFoundError: where packets were not recorded, none came, or the point or flow is unknown.
         StorageError: where writing fails.
     """
     packets = seen_at(result, at, flow)
@@ -64,10 +65,11 @@ def seen_at(result: Result, at: str, flow: str | None = None) -> pl.DataFrame:
     """The rows of the packet log that a capture at this point shows, in order of time; of one flow, where that is named.
 
     Raises:
-        NotFoundError: where packets were not recorded, or the point or flow is unknown.
+        NotFoundError: where packets were not recorded, none came, or the point or flow is unknown.
     """
+    expect_packets_recorded(result)
     if result.packets.is_empty():
-        raise NotFoundError("packets were not recorded; run a scenario with record.packets = true")
+        raise NotFoundError("no packet came: packets were recorded, and nobody sent one; expected a run with some")
     known = result.flows["flow"].to_list()
     if flow is not None and flow not in known:
         raise unknown("flow", flow, known)
@@ -83,7 +85,9 @@ def seen_at(result: Result, at: str, flow: str | None = None) -> pl.DataFrame:
         raise unknown("point", at, [*_POINTS, *links])
     found = packets.filter((pl.col("event").cast(pl.String) == "offered") & (pl.col("link").cast(pl.String) == at))
     if found.is_empty():
-        raise NotFoundError(f"{at}: no packet was recorded there; see record.links")
+        watched = result.link_series.height and at in result.link_series["link"]
+        why = "packets were recorded there, and none came" if watched else "not recorded there; see record.links"
+        raise NotFoundError(f"{at}: {why}")
     return found.filter(of_flow)
 
 

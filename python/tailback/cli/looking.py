@@ -20,7 +20,9 @@ def plot(
             metavar="[FIGURE [ARGUMENT…]]…",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to.", show_default="the folder itself")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to.", metavar="FOLDER", show_default="the folder itself")
+    ] = None,
     kind: Annotated[str, typer.Option(help="svg, pdf or png.")] = "svg",
     options: Annotated[
         list[str] | None,
@@ -36,7 +38,9 @@ def plot(
 
 def report(
     folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
-    out: Annotated[Path | None, typer.Option(help="Where to.", show_default="report in that folder")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to.", metavar="FOLDER", show_default="report in that folder")
+    ] = None,
     metric: Annotated[
         str | None, typer.Option(help="What a sweep's heat map shows, for example utilization.", show_default="goodput")
     ] = None,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from tailback.errors import TailbackError, refused, unknown
+from tailback.paths import isdir
 from tailback.saved import load
 
 
@@ -38,6 +40,10 @@ def draw_figures(
         return
     if kind not in FORMATS:
         raise refused("--kind", kind, f"one of {', '.join(FORMATS)}")
+    if out is not None and out.suffix.removeprefix(".").lower() in FORMATS and not isdir(out):
+        raise refused(
+            "--out", str(out), f"a folder, in which each figure has its name; --kind is one of {', '.join(FORMATS)}"
+        )
     for name, arguments in _figures(words, known):
         method = getattr(plots, name)
         positional, named = _bound(name, method, arguments, _options(options), known)
@@ -46,8 +52,15 @@ def draw_figures(
         except TailbackError as error:
             raise TailbackError(f"{name}: {error}") from error
         target = (out or folder) / f"{name}.{kind}"
+        was_there = isdir(target.parent)
         make_folder(target.parent)
-        save(made, target)
+        try:
+            save(made, target)
+        except TailbackError:
+            if not was_there:
+                with suppress(OSError):
+                    target.parent.rmdir()
+            raise
         typer.echo(str(target))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from tailback.errors import refused
+from tailback.paths import isdir
 from tailback.progress import told
 
 
@@ -23,8 +24,10 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
     Raises:
         StorageError: where nothing of ours is there, ``out`` holds something else than a report, or writing fails.
         NotFoundError: for an axis or a metric that the sweep has not.
-        ArgumentError: where ``cells`` chooses and there are no two axes.
+        ArgumentError: where ``cells`` chooses and there are no two axes, or ``out`` is called like a page.
     """
+    if out is not None and out.suffix.lower() in {".html", ".htm"} and not isdir(out):
+        raise refused("--out", str(out), "a folder, in which the page is index.html")
     with told("writing the report"):  # Importing the libraries alone takes a second and more.
         page = _written(folder, out, cells, trust)
     typer.echo(str(page))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tailback import nested
 from tailback.custom.code import digest_of, modules_of
 from tailback.custom.registry import Key, Part, explained, key_of, part_of, register
 from tailback.errors import PartError
@@ -19,6 +20,8 @@ _RECEIVED: dict[Key, str] = {}
 """The digests of parts that came from elsewhere, by what they are called."""
 _LOADED: dict[str, str] = {}
 """The digests of the files that their modules had when these were loaded here, by the modules' names."""
+_SWEPT: dict[Key, str] = {}
+"""The digests of parts whose modules begin a sweep. They are not imported again: some make a cluster for it, each time."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +78,37 @@ def ship(names: set[Key]) -> tuple[Shipped, ...]:
 
 
 def receive(parts: tuple[Shipped, ...]) -> None:
-    """Registers parts that came from another process, unless they are known here."""
+    """Registers parts that came from another process, unless they are known here.
+
+    Raises:
+        NestedSweepError: where the module of one begins a sweep as it is imported.
+        PartError: where one cannot be made again here.
+    """
     for part in parts:
         if _RECEIVED.get(part.key) == part.digest:
             continue
         known = part_of(part.key)
         if known is None or digest_of(known) != part.digest:
             _forget_older(part.modules)
-            register(pickle.loads(part.pickled))
+            _make_again(part)
             _LOADED.update(part.modules)
         _RECEIVED[part.key] = part.digest
+
+
+def _make_again(part: Shipped) -> None:
+    if _SWEPT.get(part.key) == part.digest:
+        raise nested.NestedSweepError
+    try:
+        with nested.receiving():
+            register(pickle.loads(part.pickled))
+    except nested.NestedSweepError:
+        _SWEPT[part.key] = part.digest
+        raise
+    except Exception as error:
+        raise PartError(
+            f"{part.key[1]}: cannot be made again in another process, which imports its module (what makes a cluster or "
+            f'processes there belongs below `if __name__ == "__main__":`): {explained(error)}'
+        ) from error
 
 
 def _forget_older(modules: Mapping[str, str]) -> None:
@@ -103,16 +127,12 @@ def unpack(packed: bytes) -> None:
     """Registers the parts of :func:`pack`.
 
     Raises:
-        PartError: where the module of one cannot be imported here.
+        NestedSweepError, PartError: as :func:`receive`.
     """
     path, parts = pickle.loads(packed)
     if parts:  # Behind this process's own, where nothing takes the place of what it needs itself.
         sys.path += [folder for folder in path if folder not in sys.path]
-    for part in parts:
-        try:
-            receive((part,))
-        except Exception as error:
-            raise PartError(f"{part.key[1]}: cannot be made again in the run's process: {explained(error)}") from error
+    receive(parts)
 
 
 def _known(names: set[Key]) -> list[Part]:

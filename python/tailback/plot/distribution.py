@@ -31,8 +31,8 @@ _OF_LINKS = ("queueing_delay", "queue_packets", "mean_queue")
 def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None) -> None:
     """The distribution of a metric over flows (or runs), a line per series."""
     table = runs.flows if metric in runs.flows.columns else runs.table
-    if metric not in table.columns or not table.schema[metric].is_numeric():
-        known = {*statistics.metrics_of(runs.flows), *statistics.metrics_of(runs.table)}
+    if metric not in statistics.metrics_of(table, runs.axes):
+        known = {name for each in (runs.flows, runs.table) for name in statistics.metrics_of(each, runs.axes)}
         raise unknown("metric of flows or runs", metric, known)
     default = runs.axes[:1] or (["group"] if series.has_groups(runs) else [])
     columns = [name for name in series.chosen(runs, by, default=default) if name in table.columns]
@@ -56,10 +56,9 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
             link = link.with_columns(pl.Series(column, delays_of_series(link, rate)))
         table, named = link.with_columns(pl.lit("").alias("flow")), {}
     else:
-        if column not in result.flow_series.columns or not result.flow_series.schema[column].is_numeric():
-            measured = [
-                name for name, kind in result.flow_series.schema.items() if kind.is_numeric() and name != "time"
-            ]
+        schema = result.flow_series.schema
+        measured = [name for name, kind in schema.items() if kind.is_numeric() and name != "time"]
+        if column not in measured:
             raise unknown("column of time series", column, [*measured, *_OF_LINKS])
         table = result.flow_series.filter(after_warm_up(result, pl.col("time"))).drop_nulls([column])
         table = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")

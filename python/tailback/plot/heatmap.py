@@ -98,8 +98,9 @@ def panels(runs: Runs, shown: Shown) -> list[object]:
 
 def heatmap(made: Figure, axes: Sequence[Axes], runs: Runs, *, metric: str, shown: Shown) -> None:
     """Draws it; see ``RunPlots.heatmap``."""
-    if metric not in statistics.metrics_of(runs.table):
-        raise unknown("metric", metric, statistics.metrics_of(runs.table))
+    known = statistics.metrics_of(runs.table, runs.axes)
+    if metric not in known:
+        raise unknown("metric", metric, known)
     keys = [name for name in (shown.by, shown.x, shown.y) if name is not None]
     means = runs.table.group_by(keys, maintain_order=True).agg(pl.col(metric).mean())
     columns, rows = in_order(runs.table[shown.x]), in_order(runs.table[shown.y])

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from tailback.sweeps import Runs
 
+INDICES = ("jain", "epsilon")
+"""How fair a run was, as one number."""
+
 
 @checked_methods
 class RunPlots(Figures):
@@ -75,7 +78,7 @@ class RunPlots(Figures):
             NotFoundError: for a name that is neither an axis nor a metric.
         """
         if axis is not None and axis not in self._runs.axes:
-            known = statistics.metrics_of(self._runs.table)
+            known = statistics.metrics_of(self._runs.table, self._runs.axes)
             if axis not in known or not self._runs.axes:
                 raise unknown("axis or metric", axis, [*self._runs.axes, *known])
             metrics, axis = (axis, *metrics), None
@@ -99,7 +102,13 @@ class RunPlots(Figures):
     def fairness(
         self, axis: str | None = None, *, index: str = "jain", by: str | None = None, ax: Axes | None = None
     ) -> Figure:
-        """Jain's index (or ``index="epsilon"``) against a swept field, the number of flows for example."""
+        """Jain's index (or ``index="epsilon"``) against a swept field, the number of flows for example.
+
+        Raises:
+            NotFoundError: for another index, or a field that is not swept.
+        """
+        if index not in INDICES:
+            raise unknown("index of fairness", index, INDICES)
         return self.over(self._axis(axis), index, by=by, ax=ax)
 
     def heatmap(

@@ -37,7 +37,8 @@ def throughput_delay(
     groups = series.has_groups(runs) and "scheme" not in runs.axes
     default = [*(["group"] if groups else []), *sorted(runs.axes, key=lambda name: name != "scheme")]
     columns = series.chosen(runs, by, default=default)
-    delays = [name for name in statistics.metrics_of(runs.table) if name.startswith(("queueing_delay", "mean_rtt"))]
+    known = statistics.metrics_of(runs.table, runs.axes)
+    delays = [name for name in known if name.startswith(("queueing_delay", "mean_rtt"))]
     if delay not in (*delays, "rtt_p95", "min_rtt"):
         raise unknown("delay", delay, [*delays, "rtt_p95", "min_rtt"])
     if rate not in RATES:

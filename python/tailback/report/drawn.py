@@ -118,7 +118,7 @@ def _heatmap(runs: Runs, cells: Cells) -> Drawn:
         ArgumentError: where there are no two axes.
     """
     metric = cells.metric or "goodput"
-    known = statistics.metrics_of(runs.table)
+    known = statistics.metrics_of(runs.table, runs.axes)
     if metric not in known:
         raise unknown("metric", metric, known)
     shown = heatmap.layout(runs, x=cells.x, y=cells.y, by=cells.by, panels=True)

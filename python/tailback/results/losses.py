@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.calls import checked_call
-from tailback.errors import NotFoundError, refused, unknown
+from tailback.errors import refused, unknown
+from tailback.results.unrecorded import expect_packets_recorded
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -45,9 +46,8 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
         raise refused("span", span, "seconds, at least 0")
     if link is not None and link not in (known := result.links["link"]):
         raise unknown("link", link, known)
+    expect_packets_recorded(result)
     packets = result.packets
-    if packets.is_empty():
-        raise NotFoundError("packets were not recorded; expected a scenario with record.packets = true")
     name = result.shown_link if link is None else link
     return _events(result, packets.filter(pl.col("link") == name), span)
 

@@ -18,7 +18,7 @@ from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
-from tailback.results.unrecorded import no_packets
+from tailback.results.unrecorded import has_recorded_packets, no_packets
 from tailback.results.warnings import found, without_series
 from tailback.units import counted
 
@@ -149,7 +149,7 @@ class Result(Tabular):
 
     def _given(self, name: str) -> pl.DataFrame:
         table = super()._given(name)
-        unrecorded = name == "packets" and table.is_empty() and not self.scenario_data.get("record", {}).get("packets")
+        unrecorded = name == "packets" and not has_recorded_packets(self)
         if unrecorded or not table.columns:  # A file of nothing would look like a run in which nothing happened.
             packets = 'not recorded; expected a run with record={"packets": True}, in a file record.packets = true'
             raise NotFoundError(f"{name}: {packets if name == 'packets' else 'the scenario has no aggregates'}")

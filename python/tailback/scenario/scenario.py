@@ -24,6 +24,7 @@ from tailback.scenario.fields import with_fields
 from tailback.scenario.file import read
 from tailback.scenario.problems import from_core, from_pydantic, understood
 from tailback.scenario.toml import ORDER, dumps
+from tailback.scenario.unrun import grouped, of_result
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -48,6 +49,7 @@ class Scenario(_models.Scenario):
     def model_post_init(self, context: Any, /) -> None:
         """Keeps the classes that its names mean now."""
         super().model_post_init(context)
+        self.__dict__["flows"] = grouped(self.flows)
         if has_parts():
             found = {key: part_of(key) for key in shipping.keys_in(self.to_dict())}
             self._parts = {key: part for key, part in found.items() if part is not None}
@@ -90,16 +92,20 @@ class Scenario(_models.Scenario):
     if not TYPE_CHECKING:  # A checker of types is to tell names that there are none of.
 
         def __getattr__(self, name: str) -> Any:
-            """Says of a field of the topology or of what is recorded where it is.
+            """Says of a field of the topology or of what is recorded where it is, and of what only a result has.
 
             Raises:
                 AttributeError: always, but for what the models look for themselves.
             """
             if not name.startswith("_"):
-                for part in ("topology", "record"):
-                    if name in type(vars(self).get(part)).__dict__.get("__pydantic_fields__", ()):
-                        message = f"'Scenario' object has no attribute {name!r}; expected .{part}.{name}"
-                        raise AttributeError(message, name=name, obj=self)
+                places = [
+                    f".{part}.{name}"
+                    for part in ("topology", "record")
+                    if name in type(vars(self).get(part)).__dict__.get("__pydantic_fields__", ())
+                ]
+                if expected := ", or ".join(place for place in (*places, of_result(name)) if place):
+                    message = f"'Scenario' object has no attribute {name!r}; expected {expected}"
+                    raise AttributeError(message, name=name, obj=self)
             return super().__getattr__(name)
 
     def __str__(self) -> str:

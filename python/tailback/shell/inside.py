@@ -68,11 +68,11 @@ def _run(told: dict[str, Any]) -> int:
     report = json.loads(text) | {"is_real_time": is_prompt, "made": {"command": "shell", "typed": told["typed"]}}
     from tailback.shell.summary import summary
 
-    if told["record"]:  # Tables take longer to import than many a command takes: made where they are kept alone.
+    if raw is not None:  # Tables take longer to import than many a command takes: made where they are kept alone.
         from tailback.results.from_core import result_of
 
         _save(result_of(raw, wall, real=report), Path(told["record"]))
-    _tell(summary(raw, report, told["record"]))
+    _tell(summary(report, told["record"]))
     return int(report["status"])
 
 

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tailback.results import formulas
-from tailback.units import number, scaled
-
-if TYPE_CHECKING:
-    from tailback import _core
-
-_NAMES = {"up": "inside->outside", "down": "outside->inside"}
+from tailback.units import scaled
 
 
-def summary(raw: _core.Result, real: Mapping[str, Any], folder: str | None) -> str:
-    """The lines, without color: they may end up in a log."""
-    duration = number(json.loads(raw.scenario)["duration"])
-    lines = [f"tailback: {_shown(duration, 's')} behind the link"]
-    links = raw.links_measured
-    rows = {name: row for row, name in enumerate(links["name"])}
-    numbers = {name: column for name, column in links.items() if not isinstance(column, list)}
-    (rate,) = (formula for formula in formulas.LINKS if formula.name == "throughput")
-    throughput = rate.of(numbers, duration)
-    for name, link in _NAMES.items():
+def summary(real: Mapping[str, Any], folder: str | None) -> str:
+    """The lines, without color: they may end up in a log. From the report alone: arrays take longer to import than many a command
+    takes."""
+    seconds = real["seconds"]
+    lines = [f"tailback: {_shown(seconds, 's')} behind the link"]
+    for name in ("up", "down"):
         way = real["directions"][name]
         came = way["arrived_packets"] - way["link_local_packets"]  # Neighbours' talk is not for the link.
-        row = rows[link]
         lines.append(
             f"  {name + ':':6}{way['delivered_packets']:,} of {came:,} packets, "
-            f"{links['dropped_packets'][row]:,} dropped, {way['marked_packets']:,} marked; "
-            f"{_shown(throughput[row], 'bit/s')}; "
+            f"{way['dropped_packets']:,} dropped, {way['marked_packets']:,} marked; "
+            f"{_shown(8.0 * way['transmitted_bytes'] / seconds if seconds else 0.0, 'bit/s')}; "
             f"delay {_quantiles(way['delay'])}"
         )
         if way["malformed_packets"]:
@@ -44,7 +32,7 @@ def summary(raw: _core.Result, real: Mapping[str, Any], folder: str | None) -> s
     lines += [f"  INVALID: {reason}" for reason in real["reasons"]]
     if real["server"]:
         lines += _of_server(real["server"])
-    if real["flows"] > (kept := len(raw.flows_measured["name"])):
+    if real["flows"] > (kept := real["flow_rows"]):
         lines.append(f"  flows beyond the first {kept:,} have no rows: {real['flows']:,} in all")
     if real["is_log_full"]:
         lines.append("  the log of packets grew to 1 GB and ends there")

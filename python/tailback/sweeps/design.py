@@ -111,8 +111,11 @@ def _written(value: Any) -> str:
 
 
 def _is_unknown_name(problem: Problem) -> bool:
-    """Whether a name is none of those that there are: a slip, which no other run makes good."""
-    return problem.value.startswith('"') and 'one of "' in problem.allowed
+    """Whether a name is none of those that there are, or a class stands in its place without what makes a table of it: a slip,
+    which no other run makes good."""
+    return problem.value.startswith(('"the class ', '"the method ')) or (
+        problem.value.startswith('"') and 'one of "' in problem.allowed
+    )
 
 
 def label(value: Any) -> str | float | int | bool:

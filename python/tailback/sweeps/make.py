@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tailback import _core, forked
+from tailback import _core, forked, nested
 from tailback.calls import checked_call
 from tailback.custom import shipping
 from tailback.errors import Problem, ScenarioError, nearest, refused
@@ -182,7 +182,9 @@ def _plan(
             record = kept.read(made[offset].key) if made else None
             plan.rows[len(plan.rows)] = Row(place, seed, record, variant.error)
             if made and record is None:
-                if not plan.tasks and executor is None:
+                if not plan.tasks and executor is not None:
+                    nested.check()
+                elif not plan.tasks:
                     make_ready(jobs)
                     # Slow to import, and wanted at the end only: meanwhile, processes start.
                     threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()

@@ -7,7 +7,8 @@ import dataclasses
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -41,9 +42,10 @@ def with_metrics(runs: Runs, metrics: Mapping[str, Any], *, progress: bool) -> R
             if error is not None or scenario is None:
                 values: dict[str, float | None] = dict.fromkeys(functions)
             else:
-                result = scenario.run(seed=seed)
-                others += result.hash != kept
-                values = _measured(result, functions, reasons)
+                with _told_of(f"this run of the sweep: runs.result({_named(runs, variant, seed)})"):
+                    result = scenario.run(seed=seed)
+                    others += result.hash != kept
+                    values = _measured(result, functions, reasons)
             for name, value in values.items():
                 columns[name].append(value)
             bar.advance()
@@ -52,6 +54,24 @@ def with_metrics(runs: Runs, metrics: Mapping[str, Any], *, progress: bool) -> R
     made = [pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()]
     units = {name: given[1] for name, given in metrics.items() if isinstance(given, tuple)}
     return dataclasses.replace(runs, table=runs.table.with_columns(made), own_units={**runs.own_units, **units})
+
+
+@contextmanager
+def _told_of(place: str) -> Iterator[None]:
+    """Says of an error where it came from, among many runs and functions."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {place}")
+        raise
+
+
+def _named(runs: Runs, variant: int, seed: int) -> str:
+    """What gives one run again, as it is written."""
+    labels = dict(runs.variants[variant].labels)
+    fields = [f"{name}={value!r}" for name, value in labels.items() if name.isidentifier()]
+    paths = {name: value for name, value in labels.items() if not name.isidentifier()}
+    return ", ".join([*fields, f"seed={seed}", *([f"**{paths!r}"] if paths else [])])
 
 
 def tell_of_others(others: int, of: int) -> None:
@@ -80,7 +100,7 @@ def _measured(
 ) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name, function in functions.items():
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as heard, _told_of(f"the function of the metric {name}"):
             warnings.simplefilter("always")
             value = function(result)
         for each in heard:

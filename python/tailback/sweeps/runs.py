@@ -4,7 +4,7 @@ is the business of ``make.py``; intervals are made in ``statistics.py``, files i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -207,7 +207,7 @@ class Runs(Tabular):
         if axis not in keys:
             raise unknown("axis", axis, [*keys, "group"])
         chosen = self._chosen(metrics, by)
-        base = samples[axis][0] if baseline is None else label(baseline)
+        base = samples[axis][0] if baseline is None else _value_of(samples[axis], baseline)
         found = statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
         if found.is_empty() and samples[axis].n_unique() > 1:
             others = ", ".join(name for name in keys if name != axis and samples[name].n_unique() > 1) or "the seed"
@@ -223,17 +223,19 @@ class Runs(Tabular):
             raise unknown("way to group", by, statistics.DEFAULT)
         return [*self.axes, "group"] if by == "group" else self.axes
 
-    def _chosen(self, metrics: Sequence[str], by: str) -> list[str]:
+    def _chosen(self, metrics: Collection[str], by: str) -> list[str]:
         """The metrics that are meant.
 
         Raises:
             NotFoundError: for one that all flows together have and groups have not, or the other way round.
         """
         other = "variant" if by == "group" else "group"
-        here, there = (statistics.metrics_of(self._samples(kind)) for kind in (by, other))
+        here, there = (statistics.metrics_of(self._samples(kind), self.axes) for kind in (by, other))
         for name in metrics:
             if isinstance(name, str) and name not in here and name in there:
                 raise unknown("metric", name, here, f'; by="{other}" has it')
+        if all(isinstance(name, str) for name in metrics):  # Others are refused where intervals are made.
+            metrics = dict.fromkeys(metrics)  # What is named twice is there once.
         return list(metrics) or statistics.usual(self._samples(by), by)
 
     def _samples(self, by: str) -> pl.DataFrame:
@@ -257,15 +259,8 @@ class Runs(Tabular):
         for name, value in chosen.items():
             if name not in (*self.axes, "seed"):
                 raise unknown("axis", name, [*self.axes, "seed"])
-            values = [label(plain_number(entry)) for entry in (value if many(value) else [value])]
-            known = self.table[name].unique(maintain_order=True).to_list()
-            for entry in values:
-                if entry not in known:  # A text beside numbers in its quotes: the seed '1' is none, and 1 may be one.
-                    numbers = not any(isinstance(value, str) for value in known)
-                    said = repr(entry) if numbers and isinstance(entry, str) else entry
-                    raise unknown(f"value of {name}", said, map(str, known))
-            # As the table has them: the seed 1.0 is its 1.
-            keep &= pl.col(name).is_in([known[known.index(entry)] for entry in values])
+            values = [_value_of(self.table[name], entry) for entry in (value if many(value) else [value])]
+            keep &= pl.col(name).is_in(values)
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
         if found["table"].is_empty() and len(self):
             raise NotFoundError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
@@ -333,6 +328,20 @@ class Runs(Tabular):
         with room(target) as where:
             write_sweep_report(self, where, cells=Cells(metric, x, y, by), called=target)
         return target / "index.html"
+
+
+def _value_of(column: pl.Series, given: Any) -> Any:
+    """The value of an axis that is meant, as the table has it: the seed 1.0 is its 1.
+
+    Raises:
+        NotFoundError: with the values that there are.
+    """
+    entry, known = label(plain_number(given)), column.unique(maintain_order=True).to_list()
+    if entry not in known:  # A text beside numbers in its quotes: the seed '1' is none, and 1 may be one.
+        numbers = not any(isinstance(value, str) for value in known)
+        said = repr(entry) if numbers and isinstance(entry, str) else entry
+        raise unknown(f"value of {column.name}", said, map(str, known))
+    return known[known.index(entry)]
 
 
 def _left_open(fitting: pl.DataFrame, left: Sequence[str], chosen: Mapping[str, Any]) -> str:

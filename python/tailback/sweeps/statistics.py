@@ -60,9 +60,9 @@ def intervals(
     """One row per combination of ``keys`` and metric, with Student's t interval over the samples that have it.
 
     Raises:
-        KeyError: for a metric that is no column.
+        KeyError: for what is no metric.
     """
-    _known(samples, metrics)
+    _known(samples, keys, metrics)
     grouped = _grouped(samples, keys)
     parts = []
     for name in metrics:
@@ -95,9 +95,9 @@ def differences(
     """Paired differences from the rows whose ``axis`` is ``baseline``, matched by all other keys and the seed.
 
     Raises:
-        KeyError: for a metric that is no column or a baseline that no row has.
+        KeyError: for what is no metric, or a baseline that no row has.
     """
-    _known(samples, metrics)
+    _known(samples, keys, metrics)
     rest = [name for name in keys if name != axis]
     base = samples.filter(pl.col(axis) == baseline)
     if base.is_empty():
@@ -198,22 +198,24 @@ def _with_bounds(table: pl.DataFrame, centre: str, level: float) -> pl.DataFrame
     )
 
 
-_NOT_MEASURED = frozenset({"variant", "seed", "run_seed", "wall", "events"})
-"""Numbers in a table of runs that say which run it was, and what it cost."""
+_NAMING = frozenset({"variant", "seed", "run_seed"})
+"""Numbers in a table of runs that say which run it was, beside the swept fields."""
 _LISTED = "; name several one after the other, without a list"
 
 
-def metrics_of(samples: pl.DataFrame) -> list[str]:
-    """The columns that are metrics."""
-    return [name for name, kind in samples.schema.items() if kind.is_numeric() and name not in _NOT_MEASURED]
+def metrics_of(samples: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """The columns that are metrics; ``keys`` are the swept fields, some of which are numbers too."""
+    naming = _NAMING.union(keys)
+    return [name for name, kind in samples.schema.items() if kind.is_numeric() and name not in naming]
 
 
-def _known(samples: pl.DataFrame, metrics: Sequence[str]) -> None:
+def _known(samples: pl.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> None:
+    known = metrics_of(samples, keys)
     for name in metrics:
         if callable(name):
             called = getattr(name, "__name__", "mine")
             word = called if called.isidentifier() else "mine"
             allowed = f"a column; runs.measured({word}={called}) makes one of a function of a result, to name here"
             raise ArgumentError(f"metric: the function {called} is not allowed; expected {allowed}")
-        if not isinstance(name, str) or name not in samples.columns or not samples.schema[name].is_numeric():
-            raise unknown("metric", name, metrics_of(samples), _LISTED if isinstance(name, list | tuple) else "")
+        if not isinstance(name, str) or name not in known:
+            raise unknown("metric", name, known, _LISTED if isinstance(name, list | tuple) else "")
