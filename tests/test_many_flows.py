@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
-from tailback.results import warnings
+import tailback as tb
+from tailback.results import metrics, warnings
 from tailback.scenario import scenario
 
 
@@ -71,3 +73,20 @@ def test_receivers_of_a_group_are_looked_up() -> None:
     Name.compared = 0
     assert warnings._receivers(result, flows) == flows[2:]
     assert Name.compared <= 10 * count
+
+
+def test_links_without_a_series_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every flow has links of its own at its hosts, of which none has a time series."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", buffer="50 packets", duration="1 s")
+    result = base.with_flows(tb.flows(20, "reno")).run()
+    assert result.links.height > 40
+    plain, calls = pl.DataFrame.filter, []
+
+    def counted(self: pl.DataFrame, *args: Any, **kwargs: Any) -> pl.DataFrame:
+        calls.append(self.height)
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(pl.DataFrame, "filter", counted)
+    found = metrics.queue_delays(result)
+    assert found.select("link", "queue").rows() == [("r0->r1", "all"), ("r1->r0", "all")]
+    assert len(calls) <= 6

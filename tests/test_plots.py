@@ -395,9 +395,25 @@ def test_names_in_a_legend_stand_side_by_side_where_they_fit() -> None:
 def test_a_legend_names_no_more_flows_than_can_be_told_apart() -> None:
     base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
     many = base.with_flows(*(tb.flows(1, "reno", name=f"flow {number}") for number in range(40))).run()
-    names = [text.get_text() for text in many.plot.throughput().legends[0].get_texts()]
+    made = many.plot.throughput()
+    names = [text.get_text() for text in made.legends[0].get_texts()]
     assert len(names) == series.MOST
-    assert "and 17 more" in names
+    assert "and 17 more (mean of 17)" in names
+    # What has no name of its own is one line, or the panel would be full of what nobody can tell apart.
+    (axis,) = made.axes
+    lines = {str(one.get_label()): one for one in axis.get_lines()}
+    assert len(lines) == series.MOST
+    others = many.flows["flow"].to_list()[series.MOST - 1 :]
+    rates = many.flow_series.filter(pl.col("flow").is_in(others)).group_by("time", maintain_order=True)
+    mean = rates.agg(pl.col("throughput").mean())["throughput"].to_numpy()
+    drawn = np.asarray(lines["and 17 more (mean of 17)"].get_ydata(), dtype=np.float64)
+    assert mean.any()
+    assert drawn / drawn.max() == pytest.approx(mean / mean.max(), rel=1e-12)
+    (cdf,) = many.plot.cdf("goodput").axes
+    assert [str(one.get_label()) for one in cdf.get_lines()] == [
+        *(f"flow {number}" for number in range(series.MOST - 1)),
+        "and 17 more",
+    ]
 
 
 def _rows_of(made: Figure) -> list[list[str]]:

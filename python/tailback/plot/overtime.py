@@ -149,10 +149,8 @@ def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bo
             time, mean, _, _ = thinned(one["time"].to_numpy(), one[column].to_numpy() * factor, points)
             axis.plot(time, mean, label=flows.get(str(name), str(name)), **line(index))
     else:
-        groups = called.of_groups(result)
-        for index, (group, members) in enumerate(_groups(result, names)):
+        for index, (name, members) in enumerate(_groups(result, names)):
             chosen = table.filter(pl.col("flow").is_in(members)).select("time", pl.col(column) * factor)
-            name = groups[group]
             _band(axis, chosen, name if len(members) == 1 else f"{name} (mean of {len(members)})", index)
     axis.set_ylabel(f"{label} ({unit})")
     if from_zero:
@@ -178,11 +176,14 @@ def _band(axis: Axes, table: pl.DataFrame, label: str, index: int) -> None:
 
 
 def _groups(result: Result, names: list[str]) -> list[tuple[str, list[str]]]:
+    """What is drawn for each line: its name and the flows. Groups of which nobody could tell the lines apart are one."""
     known = result.flows.filter(pl.col("flow").is_in(names))
-    return [
-        (str(group), known.filter(pl.col("group") == group)["flow"].to_list())
-        for group in known["group"].unique(maintain_order=True)
-    ]
+    members = known.group_by("group", maintain_order=True).agg("flow").rows()
+    drawn = called.drawn_groups(result, [str(group) for group, _ in members])
+    found: dict[str, list[str]] = {}
+    for group, flows in members:
+        found.setdefault(drawn[str(group)], []).extend(flows)
+    return list(found.items())
 
 
 def thinned(time: Floats, values: Floats, points: int = POINTS) -> tuple[Floats, Floats, Floats, Floats]:
