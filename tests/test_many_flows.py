@@ -89,4 +89,4 @@ def test_links_without_a_series_are_not_looked_through(monkeypatch: pytest.Monke
     monkeypatch.setattr(pl.DataFrame, "filter", counted)
     found = metrics.queue_delays(result)
     assert found.select("link", "queue").rows() == [("r0->r1", "all"), ("r1->r0", "all")]
-    assert len(calls) <= 6
+    assert len(calls) <= 2

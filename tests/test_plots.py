@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import io
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -487,3 +488,55 @@ def test_files_of_one_size_stand_where_they_are() -> None:
     assert set(np.asarray(dots.get_xdata())) == {20.0}
     for steps in (median, p95):
         assert np.asarray(steps.get_xdata()) == pytest.approx([20.0])
+
+
+@pytest.fixture(scope="module")
+def wide() -> tb.Runs:
+    """A sweep over more values than a figure has room for."""
+    base = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", buffer="5 packets", duration="0.2 s")
+    both = base.with_flows(tb.flows(1, "reno"), tb.flows(1, "cubic"))
+    axes = {
+        "delay": [f"{1 + place / 10:g} ms" for place in range(40)],
+        "rate": [f"{100 + n} kbit/s" for n in range(30)],
+    }
+    return both.sweep(**axes, jobs=1, cache=False, progress=False)
+
+
+def test_names_of_cells_do_not_lie_on_each_other(wide: tb.Runs) -> None:
+    made = wide.plot.heatmap()
+    _drawn(made)
+    axis = made.axes[0]
+    for side, name in ((axis.xaxis, "delay"), (axis.yaxis, "rate")):
+        values = wide.table[name].unique(maintain_order=True).to_list()
+        told = [
+            (round(float(place)), label.get_text())
+            for place, label in zip(side.get_ticklocs(), side.get_ticklabels(), strict=True)
+        ]
+        assert len(values) > len(told) > 8
+        assert [values[place] for place, _ in told] == [text for _, text in told]
+    boxes = sorted((label.get_window_extent() for label in axis.get_yticklabels()), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 for low, high in itertools.pairwise(boxes))
+    ends = sorted(label.get_window_extent().x1 for label in axis.get_xticklabels())
+    assert min(np.diff(ends)) / made.dpi > 0.15
+    few = wide.select(delay=["1 ms", "2 ms"], rate=["100 kbit/s", "101 kbit/s"]).plot.heatmap().axes[0]
+    assert [label.get_text() for label in few.get_xticklabels()] == ["1 ms", "2 ms"]
+    assert len(few.texts) == 4
+
+
+def test_numbers_stand_in_cells_where_they_fit(wide: tb.Runs) -> None:
+    delays = wide.table["delay"].unique(maintain_order=True).to_list()
+    rates = ["100 kbit/s", "101 kbit/s"]
+    for columns, written in ((4, True), (40, False)):
+        axis = wide.select(delay=delays[:columns], rate=rates).plot.heatmap().axes[0]
+        assert len(axis.texts) == (2 * columns if written else 0)
+
+
+def test_legends_of_sweeps_name_no_more_than_can_be_told_apart(wide: tb.Runs) -> None:
+    for made, others in ((wide.plot.over("delay", "goodput"), 0), (wide.plot.share("delay"), 2)):
+        names = [text.get_text() for text in made.legends[0].get_texts() if text.get_text()]
+        assert len(names) == others + series.MOST
+        assert names.count("and 7 more") == 1
+        traces = interactive(made)
+        assert traces is not None
+        assert {trace["name"] for trace in traces["data"] if trace["showlegend"]} <= set(names)
+    assert len(wide.plot.cdf(by="delay").legends[0].get_texts()) == series.MOST

@@ -60,6 +60,10 @@ class Problem:
         return f"{self.field}: {self.value} is not allowed; expected {self.allowed}"
 
 
+MOST_TOLD = 20
+"""A message names so many problems, or fewer and how many there are more; ``problems`` of the error holds all."""
+
+
 class ScenarioError(TailbackError):
     """Everything that is wrong with a scenario, at once."""
 
@@ -74,7 +78,10 @@ class ScenarioError(TailbackError):
     def __str__(self) -> str:
         count = len(self.problems)
         head = f"{self.source}: {count} problem{'s' if count != 1 else ''}"
-        return "\n".join([head, *(f"  {problem}" for problem in self.problems)])
+        # Thousands of flows in which the same is wrong would fill a terminal with it.
+        told = self.problems if count <= MOST_TOLD else self.problems[: MOST_TOLD - 1]
+        more = [f"  and {count - len(told)} more"] if len(told) < count else []
+        return "\n".join([head, *(f"  {problem}" for problem in told), *more])
 
 
 def unknown(what: str, name: object, known: Iterable[str], hint: str = "") -> NotFoundError:
