@@ -495,7 +495,7 @@ def wide() -> tb.Runs:
     """A sweep over more values than a figure has room for."""
     base = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", buffer="5 packets", duration="0.2 s")
     both = base.with_flows(tb.flows(1, "reno"), tb.flows(1, "cubic"))
-    axes = {
+    axes: dict[str, Any] = {
         "delay": [f"{1 + place / 10:g} ms" for place in range(40)],
         "rate": [f"{100 + n} kbit/s" for n in range(30)],
     }
