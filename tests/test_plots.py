@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import io
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import tailback as tb
-from tailback.plot import figure, overtime, save, series
+from tailback.plot import figure, overtime, save, series, transfers
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
 from tailback.plot.style import COLOURS, PAPER, Drawing, style
 from tailback.report.interactive import interactive
 from tailback.report.svg import inlined
+from tailback.results import metrics
 
 
 def test_overview_shows_all_four_with_units(result: tb.Result) -> None:
@@ -540,3 +542,34 @@ def test_legends_of_sweeps_name_no_more_than_can_be_told_apart(wide: tb.Runs) ->
         assert traces is not None
         assert {trace["name"] for trace in traces["data"] if trace["showlegend"]} <= set(names)
     assert len(wide.plot.cdf(by="delay").legends[0].get_texts()) == series.MOST
+
+
+def test_of_dozens_of_queues_those_that_delay_most_are_named() -> None:
+    lot = tb.parking_lot(hops=12, rate="2 Mbit/s", duration="2 s", queue="dualpi2", record={"queue_state": True})
+    made = lot.with_flows(
+        *(tb.flows(2, "reno", from_=f"r{hop}", to=f"r{hop + 1}", name=f"c{hop}") for hop in range(12))
+    ).run()
+    axis = Figure().subplots()
+    overtime.queue_delays(axis, made, None)
+    legend = axis.get_legend()
+    assert legend is not None
+    *names, more = (text.get_text() for text in legend.get_texts())
+    assert len(names) == len(axis.get_lines()) == overtime.FEW
+    assert re.fullmatch(r"and \d+ more", more)
+    peaks = metrics.queue_delays(made, (100.0,)).sort("p100", descending=True)
+    longest = peaks.head(overtime.FEW).select(pl.concat_str("link", "queue", separator=", ")).to_series()
+    assert set(names) == set(longest)
+
+
+def test_of_very_many_messages_dots_that_lie_alone_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    size, taken = rng.integers(1000, 1100, 5000).astype(float), rng.uniform(1.0, 1.1, 5000)
+    size[7], taken[7] = 1e6, 0.5
+    taken[4000] = 80.0
+    assert transfers.apart(size, taken).tolist() == list(range(5000)), "as many as can be seen"
+    monkeypatch.setattr(transfers, "DOTS", 4999)
+    seen = transfers.apart(size, taken)
+    assert {0, 7, 4000} <= set(seen.tolist())
+    assert seen.size < 200
+    assert (np.diff(seen) > 0).all()
+    assert transfers.apart(np.full(5000, 40.0), np.full(5000, 2.0)).tolist() == [0]

@@ -135,7 +135,7 @@ class Plots(Figures):
 
     def fairness(self, windows: Sequence[float] | float | None = None, *, ax: Axes | None = None) -> Figure:
         """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds: by default those of 1, 5
-        and 20 s (RFC 8868) that are whole bins, and where none is, 1, 5 and 20 bins."""
+        and 20 s (RFC 8868) that are whole bins and fit into the run, and where none does, 1, 5 and 20 bins."""
         with style(heed=True):
             made, axes = canvas(ax, height=2.8)
             fairness.over_time(made, axes[0], self._result, windows)

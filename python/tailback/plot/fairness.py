@@ -37,8 +37,7 @@ WINDOWS = (1.0, 5.0, 20.0)
 def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float | None) -> None:
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
     if windows is None:
-        whole = [window for window in WINDOWS if bins_in(result, window) is not None]
-        windows = whole or [window * result.bin for window in WINDOWS]
+        windows = _usual(result)
     for index, window in enumerate([windows] if isinstance(windows, int | float | str) else windows):
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.
@@ -55,6 +54,16 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
     axis.set_xlim(0.0, result.duration)
     axis.set_ylim(top=1.0)
     series.legend(made, [axis])
+
+
+def has(result: Result) -> bool:
+    """Whether there is anything to compare in one of the usual windows."""
+    return result.flow_series.height > 0 and any(jain_over_time(result, window)[0].size for window in _usual(result))
+
+
+def _usual(result: Result) -> list[float]:
+    whole = [window for window in WINDOWS if bins_in(result, window) is not None and window <= result.duration]
+    return whole or [window * result.bin for window in WINDOWS]
 
 
 def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
