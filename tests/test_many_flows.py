@@ -90,3 +90,16 @@ def test_links_without_a_series_are_not_looked_through(monkeypatch: pytest.Monke
     found = metrics.queue_delays(result)
     assert found.select("link", "queue").rows() == [("r0->r1", "all"), ("r1->r0", "all")]
     assert len(calls) <= 2
+
+
+def test_messages_do_not_list_thousands_of_names() -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", buffer="50 packets", duration="0.2 s")
+    result = base.with_flows(tb.flows(150, "reno")).run()
+    with pytest.raises(tb.NotFoundError, match=r"reno-99, … \(150 in all\) \(did you mean reno-1\?\)$"):
+        result.series(flow="reno1")
+    with pytest.raises(tb.NotFoundError, match=r", … \(602 in all\) \(did you mean r0->r1\?\)$"):
+        metrics.utilization(result, "r0-r1")
+    one = base.with_flows(tb.flows(1, "reno"))
+    runs = one.sweep(rate=[f"{100 + n} kbit/s" for n in range(101)], jobs=1, cache=False, progress=False)
+    with pytest.raises(tb.ArgumentError, match=r"'199 kbit/s', … \(101 in all\)$"):
+        runs.result()

@@ -62,6 +62,8 @@ class Problem:
 
 MOST_TOLD = 20
 """A message names so many problems, or fewer and how many there are more; ``problems`` of the error holds all."""
+MOST_LISTED = 100
+"""A message lists so many names of what there is."""
 
 
 class ScenarioError(TailbackError):
@@ -108,5 +110,11 @@ def one_of(name: str, known: Iterable[str]) -> str:
     """What is allowed instead of an unknown name: the nearest first, then all."""
     names = sorted(known)
     hint = nearest(name, names)
-    listed = "one of " + ", ".join(names)
-    return f"{listed} (did you mean {hint}?)" if hint else listed
+    said = f"one of {listed(names)}"
+    return f"{said} (did you mean {hint}?)" if hint else said
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message: all, or, of hundreds, the first, and how many there are."""
+    shown = ", ".join(names[:MOST_LISTED])
+    return shown if len(names) <= MOST_LISTED else f"{shown}, … ({len(names)} in all)"
