@@ -88,7 +88,7 @@ def _exchanged(result: Result, flow: str) -> Iterator[dict[str, Any]]:
         return
     mine = seen_at(result, "senders").filter(pl.col("flow") == flow).select("time", "kind", "number", "size")
     highest = 0
-    for row in mine.iter_rows(named=True):
+    for row in mine.sort("time", maintain_order=True).iter_rows(named=True):
         time, header = row["time"] * 1e3, {"packet_type": "1RTT", "packet_number": row["number"]}
         if row["kind"] == "data":
             data: dict[str, Any] = {"header": header, "raw": {"length": row["size"]}, "frames": []}
@@ -110,7 +110,7 @@ def _lost(result: Result, flow: str) -> Iterator[dict[str, Any]]:
     dropped = result.packets.filter(
         (pl.col("event").cast(pl.String) == "dropped") & (pl.col("flow") == flow) & (pl.col("kind") == "data")
     )
-    for time, number in dropped.select("time", "number").iter_rows():
+    for time, number in dropped.select("time", "number").sort("time", maintain_order=True).iter_rows():
         # Why: a drop on the way, of which the schema's triggers, all of them the sender's, know nothing.
         data = {"header": {"packet_type": "1RTT", "packet_number": number}}
         yield {"time": time * 1e3, "name": "recovery:packet_lost", "data": data}
