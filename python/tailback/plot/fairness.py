@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tailback.errors import NotFoundError
@@ -30,6 +31,7 @@ FEW = 12
 
 _ABOVE_FAIR = 1.1
 """Shares that an axis reaches at least, so that the line of the fair share is not its upper edge."""
+_ROUNDED = 1e-9
 WINDOWS = (1.0, 5.0, 20.0)
 """Seconds, as RFC 8868 §3 asks for."""
 
@@ -62,7 +64,9 @@ def has(result: Result) -> bool:
 
 
 def _usual(result: Result) -> list[float]:
-    whole = [window for window in WINDOWS if bins_in(result, window) is not None and window <= result.duration]
+    """The windows of whole bins that fit into the time series, or so many bins where none does."""
+    times = result.flow_series["time"].to_numpy() if result.flow_series.height else np.zeros(1)
+    whole = [window for window in WINDOWS if bins_in(result, window) is not None and window <= times.max() + _ROUNDED]
     return whole or [window * result.bin for window in WINDOWS]
 
 
