@@ -29,6 +29,22 @@ def test_the_parking_lot_in_closed_form() -> None:
     )
 
 
+def test_thousands_of_links_are_solved_without_a_matrix_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every flow passes a link of its own at either end, and one of three in the middle."""
+    flows = 40
+    routes = [[flow % 3, 3 + 2 * flow, 4 + 2 * flow] for flow in range(flows)]
+    capacities = [9.0, 7.0, 5.0, *([0.4, 10.0] * flows)]
+    weights = np.linspace(1.0, 3.0, flows)
+    whole = [utility.alpha_fair(routes, capacities, weights, alpha) for alpha in (1.0, 2.0)]
+    monkeypatch.setattr(utility, "DENSE", 10)
+    monkeypatch.setattr(utility, "cho_factor", lambda *_, **__: pytest.fail("the whole matrix was made"))
+    for alpha, known in zip((1.0, 2.0), whole, strict=True):
+        found = utility.alpha_fair(routes, capacities, weights, alpha)
+        assert found.rates == pytest.approx(known.rates, rel=1e-9)
+        assert found.prices[:3] == pytest.approx(known.prices[:3], rel=1e-9)
+        assert found.kkt_residual < utility.SOLVED
+
+
 def test_prices_are_queueing_delays() -> None:
     # One link of 1 MB/s and two flows that hold 3000 bytes each: the queue is 6000 bytes and takes 6 ms.
     solved = utility.proportional([[0], [0]], [1e6], [3000, 3000])

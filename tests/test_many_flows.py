@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.results import from_core, warnings
+from tailback.results import from_core, metrics, warnings
 from tailback.scenario import scenario
 
 
@@ -106,3 +107,33 @@ def test_a_result_of_many_flows_is_made_with_as_many_steps_as_one_of_a_few(flows
 
     steps(3)  # What is made once.
     assert abs(steps(300) - steps(10)) <= 10
+
+
+def test_links_without_a_series_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every flow has links of its own at its hosts, of which none has a time series."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", buffer="50 packets", duration="1 s")
+    result = base.with_flows(tb.flows(20, "reno")).run()
+    assert result.links.height > 40
+    plain, calls = pl.DataFrame.filter, []
+
+    def counted(self: pl.DataFrame, *args: Any, **kwargs: Any) -> pl.DataFrame:
+        calls.append(self.height)
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(pl.DataFrame, "filter", counted)
+    found = metrics.queue_delays(result)
+    assert found.select("link", "queue").rows() == [("r0->r1", "all"), ("r1->r0", "all")]
+    assert len(calls) <= 2
+
+
+def test_messages_do_not_list_thousands_of_names() -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", buffer="50 packets", duration="0.2 s")
+    result = base.with_flows(tb.flows(150, "reno")).run()
+    with pytest.raises(tb.NotFoundError, match=r"reno-99, … \(150 in all\) \(did you mean reno-1\?\)$"):
+        result.series(flow="reno1")
+    with pytest.raises(tb.NotFoundError, match=r", … \(602 in all\) \(did you mean r0->r1\?\)$"):
+        metrics.utilization(result, "r0-r1")
+    one = base.with_flows(tb.flows(1, "reno"))
+    runs = one.sweep(rate=[f"{100 + n} kbit/s" for n in range(101)], jobs=1, cache=False, progress=False)
+    with pytest.raises(tb.ArgumentError, match=r"'199 kbit/s', … \(101 in all\)$"):
+        runs.result()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import io
+import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import tailback as tb
-from tailback.plot import figure, overtime, save, series
+from tailback.plot import figure, overtime, save, series, transfers
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
 from tailback.plot.style import COLOURS, PAPER, Drawing, style
 from tailback.report.interactive import interactive
 from tailback.report.svg import inlined
+from tailback.results import metrics
 
 
 def test_overview_shows_all_four_with_units(result: tb.Result) -> None:
@@ -395,9 +398,25 @@ def test_names_in_a_legend_stand_side_by_side_where_they_fit() -> None:
 def test_a_legend_names_no_more_flows_than_can_be_told_apart() -> None:
     base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="1 s")
     many = base.with_flows(*(tb.flows(1, "reno", name=f"flow {number}") for number in range(40))).run()
-    names = [text.get_text() for text in many.plot.throughput().legends[0].get_texts()]
+    made = many.plot.throughput()
+    names = [text.get_text() for text in made.legends[0].get_texts()]
     assert len(names) == series.MOST
-    assert "and 17 more" in names
+    assert "and 17 more (mean of 17)" in names
+    # What has no name of its own is one line, or the panel would be full of what nobody can tell apart.
+    (axis,) = made.axes
+    lines = {str(one.get_label()): one for one in axis.get_lines()}
+    assert len(lines) == series.MOST
+    others = many.flows["flow"].to_list()[series.MOST - 1 :]
+    rates = many.flow_series.filter(pl.col("flow").is_in(others)).group_by("time", maintain_order=True)
+    mean = rates.agg(pl.col("throughput").mean())["throughput"].to_numpy()
+    drawn = np.asarray(lines["and 17 more (mean of 17)"].get_ydata(), dtype=np.float64)
+    assert mean.any()
+    assert drawn / drawn.max() == pytest.approx(mean / mean.max(), rel=1e-12)
+    (cdf,) = many.plot.cdf("goodput").axes
+    assert [str(one.get_label()) for one in cdf.get_lines()] == [
+        *(f"flow {number}" for number in range(series.MOST - 1)),
+        "and 17 more",
+    ]
 
 
 def _rows_of(made: Figure) -> list[list[str]]:
@@ -471,3 +490,86 @@ def test_files_of_one_size_stand_where_they_are() -> None:
     assert set(np.asarray(dots.get_xdata())) == {20.0}
     for steps in (median, p95):
         assert np.asarray(steps.get_xdata()) == pytest.approx([20.0])
+
+
+@pytest.fixture(scope="module")
+def wide() -> tb.Runs:
+    """A sweep over more values than a figure has room for."""
+    base = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", buffer="5 packets", duration="0.2 s")
+    both = base.with_flows(tb.flows(1, "reno"), tb.flows(1, "cubic"))
+    axes: dict[str, Any] = {
+        "delay": [f"{1 + place / 10:g} ms" for place in range(40)],
+        "rate": [f"{100 + n} kbit/s" for n in range(30)],
+    }
+    return both.sweep(**axes, jobs=1, cache=False, progress=False)
+
+
+def test_names_of_cells_do_not_lie_on_each_other(wide: tb.Runs) -> None:
+    made = wide.plot.heatmap()
+    _drawn(made)
+    axis = made.axes[0]
+    for side, name in ((axis.xaxis, "delay"), (axis.yaxis, "rate")):
+        values = wide.table[name].unique(maintain_order=True).to_list()
+        told = [
+            (round(float(place)), label.get_text())
+            for place, label in zip(side.get_ticklocs(), side.get_ticklabels(), strict=True)
+        ]
+        assert len(values) > len(told) > 8
+        assert [values[place] for place, _ in told] == [text for _, text in told]
+    boxes = sorted((label.get_window_extent() for label in axis.get_yticklabels()), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 for low, high in itertools.pairwise(boxes))
+    ends = sorted(label.get_window_extent().x1 for label in axis.get_xticklabels())
+    assert min(np.diff(ends)) / made.dpi > 0.15
+    few = wide.select(delay=["1 ms", "2 ms"], rate=["100 kbit/s", "101 kbit/s"]).plot.heatmap().axes[0]
+    assert [label.get_text() for label in few.get_xticklabels()] == ["1 ms", "2 ms"]
+    assert len(few.texts) == 4
+
+
+def test_numbers_stand_in_cells_where_they_fit(wide: tb.Runs) -> None:
+    delays = wide.table["delay"].unique(maintain_order=True).to_list()
+    rates = ["100 kbit/s", "101 kbit/s"]
+    for columns, written in ((4, True), (40, False)):
+        axis = wide.select(delay=delays[:columns], rate=rates).plot.heatmap().axes[0]
+        assert len(axis.texts) == (2 * columns if written else 0)
+
+
+def test_legends_of_sweeps_name_no_more_than_can_be_told_apart(wide: tb.Runs) -> None:
+    for made, others in ((wide.plot.over("delay", "goodput"), 0), (wide.plot.share("delay"), 2)):
+        names = [text.get_text() for text in made.legends[0].get_texts() if text.get_text()]
+        assert len(names) == others + series.MOST
+        assert names.count("and 7 more") == 1
+        traces = interactive(made)
+        assert traces is not None
+        assert {trace["name"] for trace in traces["data"] if trace["showlegend"]} <= set(names)
+    assert len(wide.plot.cdf(by="delay").legends[0].get_texts()) == series.MOST
+
+
+def test_of_dozens_of_queues_those_that_delay_most_are_named() -> None:
+    lot = tb.parking_lot(hops=12, rate="2 Mbit/s", duration="2 s", queue="dualpi2", record={"queue_state": True})
+    made = lot.with_flows(
+        *(tb.flows(2, "reno", from_=f"r{hop}", to=f"r{hop + 1}", name=f"c{hop}") for hop in range(12))
+    ).run()
+    axis = Figure().subplots()
+    overtime.queue_delays(axis, made, None)
+    legend = axis.get_legend()
+    assert legend is not None
+    *names, more = (text.get_text() for text in legend.get_texts())
+    assert len(names) == len(axis.get_lines()) == overtime.FEW
+    assert re.fullmatch(r"and \d+ more", more)
+    peaks = metrics.queue_delays(made, (100.0,)).sort("p100", descending=True)
+    longest = peaks.head(overtime.FEW).select(pl.concat_str("link", "queue", separator=", ")).to_series()
+    assert set(names) == set(longest)
+
+
+def test_of_very_many_messages_dots_that_lie_alone_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    size, taken = rng.integers(1000, 1100, 5000).astype(float), rng.uniform(1.0, 1.1, 5000)
+    size[7], taken[7] = 1e6, 0.5
+    taken[4000] = 80.0
+    assert transfers.apart(size, taken).tolist() == list(range(5000)), "as many as can be seen"
+    monkeypatch.setattr(transfers, "DOTS", 4999)
+    seen = transfers.apart(size, taken)
+    assert {0, 7, 4000} <= set(seen.tolist())
+    assert seen.size < 200
+    assert (np.diff(seen) > 0).all()
+    assert transfers.apart(np.full(5000, 40.0), np.full(5000, 2.0)).tolist() == [0]

@@ -22,6 +22,7 @@ import tailback as tb
 from tailback.analysis.lrd import read_trace
 from tailback.capture import write_pcapng
 from tailback.cli import app
+from tailback.errors import MOST_TOLD
 from tailback.results import files, formulas
 
 SCENARIO = """
@@ -231,3 +232,18 @@ def test_where_the_system_lets_nobody_look_is_told(here: Path) -> None:
         with pytest.raises(tb.StorageError, match="File name too long"):
             CliRunner().invoke(app, words, catch_exceptions=False)
     assert sorted(path.name for path in here.iterdir()) == ["small.toml"]
+
+
+def test_a_message_does_not_say_the_same_of_thousands_of_flows() -> None:
+    base = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", buffer="20 packets")
+    many = base.with_flows([tb.flows(1, "reno") for _ in range(300)])
+    with pytest.raises(tb.ScenarioError) as caught:
+        many.replace(**{"flows.scheme": "renno"})
+    assert len(caught.value.problems) == 300
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 1 + MOST_TOLD
+    assert lines[0].endswith("300 problems")
+    assert lines[-1] == f"  and {300 - MOST_TOLD + 1} more"
+    few = tb.ScenarioError(caught.value.problems[:MOST_TOLD])
+    assert len(str(few).splitlines()) == 1 + MOST_TOLD
+    assert "more" not in str(few).splitlines()[-1]

@@ -8,6 +8,7 @@ import io
 import re
 import shlex
 import shutil
+import warnings
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -28,6 +29,7 @@ from tailback.report import write_report
 from tailback.report.again import result_command, run_command
 from tailback.report.packed import unpacked
 from tailback.report.svg import inlined
+from tailback.results.warnings import TailbackWarning
 from tests.browser import Browser, needs_browser
 
 
@@ -573,3 +575,17 @@ def test_marks_are_told_below_colours_and_not_among_them(browser: Browser, told_
     assert max(edges[name][1] for name in SCHEMES) < min(edges[name][0] for name in QUEUES)
     assert max(edges[name][1] for name in QUEUES) < edges["panel"][0]
     assert edges["panel"][1] - edges["panel"][0] > 150
+
+
+@pytest.mark.parametrize(("source", "duration", "figures"), [("bulk", "0.5 s", True), ("surge", "1 s", False)])
+def test_a_page_of_a_run_too_short_for_windows_or_messages(
+    source: str, duration: str, figures: bool, tmp_path: Path
+) -> None:
+    """Runs shorter than a second, and those in which nobody has received anything yet, have a page like others."""
+    base = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", buffer="10 packets", duration=duration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TailbackWarning)
+        result = base.with_flows(tb.flows(3, "cubic", source=source)).run()
+    assert (result.flows["goodput_bytes"].sum() > 0) is figures
+    page = result.report(tmp_path / "page").read_text(encoding="utf-8")
+    assert ('id="fairness"' in page) is figures

@@ -60,6 +60,12 @@ class Problem:
         return f"{self.field}: {self.value} is not allowed; expected {self.allowed}"
 
 
+MOST_TOLD = 20
+"""A message names so many problems, or fewer and how many there are more; ``problems`` of the error holds all."""
+MOST_LISTED = 100
+"""A message lists so many names of what there is."""
+
+
 class ScenarioError(TailbackError):
     """Everything that is wrong with a scenario, at once."""
 
@@ -74,7 +80,10 @@ class ScenarioError(TailbackError):
     def __str__(self) -> str:
         count = len(self.problems)
         head = f"{self.source}: {count} problem{'s' if count != 1 else ''}"
-        return "\n".join([head, *(f"  {problem}" for problem in self.problems)])
+        # Thousands of flows in which the same is wrong would fill a terminal with it.
+        told = self.problems if count <= MOST_TOLD else self.problems[: MOST_TOLD - 1]
+        more = [f"  and {count - len(told)} more"] if len(told) < count else []
+        return "\n".join([head, *(f"  {problem}" for problem in told), *more])
 
 
 def unknown(what: str, name: object, known: Iterable[str], hint: str = "") -> NotFoundError:
@@ -101,5 +110,11 @@ def one_of(name: str, known: Iterable[str]) -> str:
     """What is allowed instead of an unknown name: the nearest first, then all."""
     names = sorted(known)
     hint = nearest(name, names)
-    listed = "one of " + ", ".join(names)
-    return f"{listed} (did you mean {hint}?)" if hint else listed
+    said = f"one of {listed(names)}"
+    return f"{said} (did you mean {hint}?)" if hint else said
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message: all, or, of hundreds, the first, and how many there are."""
+    shown = ", ".join(names[:MOST_LISTED])
+    return shown if len(names) <= MOST_LISTED else f"{shown}, … ({len(names)} in all)"

@@ -9,6 +9,8 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tailback as tb
-from tailback.capture import constant_rate, delivery_trace, write_mahimahi, write_pcapng, write_qlog
+from tailback.capture import constant_rate, delivery_trace, qlog, write_mahimahi, write_pcapng, write_qlog
 from tailback.capture.mahimahi import of_link
 from tailback.results import losses
 
@@ -155,6 +157,32 @@ def test_qlog_says_what_the_series_says(logged: tb.Result, tmp_path: Path) -> No
     flow = logged.flows.filter(pl.col("flow") == "sack-0")
     assert names.count("transport:packet_sent") == flow["sent_packets"][0]
     assert names.count("recovery:packet_lost") > 0
+
+
+def test_qlog_is_written_event_by_event(logged: tb.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs have millions, of which each takes a kilobyte before it is text."""
+
+    class Event(dict[str, object]):
+        """One that can be watched."""
+
+        __hash__ = object.__hash__  # type: ignore[assignment]  # Each is another.
+
+    alive: weakref.WeakSet[Event] = weakref.WeakSet()
+    most = 0
+    made = qlog._exchanged
+
+    def watched(result: tb.Result, flow: str) -> Iterator[dict[str, object]]:
+        nonlocal most
+        for event in made(result, flow):
+            one = Event(event)
+            alive.add(one)
+            most = max(most, len(alive))
+            yield one
+
+    plain = write_qlog(logged, tmp_path / "plain.qlog", "sack-0").read_bytes()
+    monkeypatch.setattr(qlog, "_exchanged", watched)
+    assert write_qlog(logged, tmp_path / "watched.qlog", "sack-0").read_bytes() == plain
+    assert 0 < most < 10
 
 
 METRICS = ("min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance")  # Milliseconds.

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 
 import tailback as tb
 from tailback import cli
-from tailback.commands.sweep import axes
+from tailback.commands.sweep import _print, axes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -325,3 +327,44 @@ def test_values_of_an_axis_are_names_and_tables_side_by_side() -> None:
         assert found["loss"] == [0, 0.01]
     assert axes(["queue={ name = 'a, }', at = [1, 2] }, b"]) == {"queue": [{"name": "a, }", "at": [1, 2]}, "b"]}
     assert axes(["scheme=['reno', 'cubic']"]) == axes(["scheme=reno,cubic"]) == {"scheme": ["reno", "cubic"]}
+
+
+def test_figures_and_report_are_told_of_and_may_be_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands of runs they take longer than the runs: who waits is told what for, and what is left where he stops it."""
+    said: list[str] = []
+
+    @contextmanager
+    def heard(what: str) -> Iterator[None]:
+        said.append(what)
+        yield
+
+    def stopped(*_: object) -> None:
+        assert said == ["drawing the figures, writing the report"]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tailback.commands.sweep.told", heard)
+    monkeypatch.setattr("tailback.report.sweep.write_sweep_report", stopped)
+    line = "examples/dumbbell.toml --set duration='3 s' --set warm_up='0 s' --seeds 1"
+    for command in (f"sweep {line} --over buffer='9 packets, 12 packets'", f"compare reno cubic --over {line}"):
+        said.clear()
+        assert "stopped; finished runs are kept" in tailback(f"tailback {command}", status=130)
+    assert not list((folder / "out").glob("*/*"))
+
+
+def test_a_terminal_is_not_filled_with_a_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = tb.dumbbell(rate="1 Mbit/s", delay="5 ms", buffer="5 packets", duration="0.2 s").with_flows(
+        tb.flows(1, "reno")
+    )
+    runs = base.sweep(delay=["1 ms", "2 ms", "3 ms", "4 ms"], jobs=1, cache=False, progress=False)
+    monkeypatch.setattr("tailback.commands.sweep.MOST_ROWS", 3)
+    _print(runs.means("goodput"), runs.axes)
+    assert "4 ms" in capsys.readouterr().out
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    _print(runs.means("goodput"), runs.axes)
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert "3 ms" in out
+    assert "4 ms" not in out
+    assert "The first 3 of 4 rows; the report has all." in out

@@ -15,6 +15,7 @@ from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError, unknown
+from tailback.progress import told
 from tailback.units import counted
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ TOLD = ("goodput", "loss_rate", "mark_rate", "jain", "queueing_delay")
 """What fits a terminal; the report has more. The part marked is told where a packet was."""
 OF_GROUPS = ("goodput", "retransmission_rate", "mean_rtt")
 """The same for groups of flows."""
+
+MOST_ROWS = 200
+"""So many rows of a table are printed on a terminal; of a sweep over thousands of values, nobody reads all there."""
 
 _START = 'start = { from = "0 s", to = "2 s" } of a group of flows draws when they start.'
 
@@ -69,7 +73,7 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
             runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **swept)
         except ScenarioError as error:
             raise ScenarioError(error.problems, "--over" if over else error.source) from None
-    return _finish(runs, Path("out") / f"{file.stem}-sweep", how, differences="")
+        return _finish(runs, Path("out") / f"{file.stem}-sweep", how, differences="")
 
 
 def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How, in_place_of: str | None = None) -> int:
@@ -88,8 +92,8 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How, in_
         over = named if len(named) > 1 else named[0]
         options = {"jobs": how.jobs, "cache": how.cache, "memory": how.memory, "in_place_of": in_place_of}
         runs = compare(chosen, over, seeds=how.seeds, **options)
-    usual = Path("out") / (f"{files[0].stem}-compare" if len(files) == 1 else "compare")
-    return _finish(runs, usual, how, differences="scheme" if len(chosen) > 1 else "")
+        usual = Path("out") / (f"{files[0].stem}-compare" if len(files) == 1 else "compare")
+        return _finish(runs, usual, how, differences="scheme" if len(chosen) > 1 else "")
 
 
 def _check_metrics(names: Sequence[str]) -> None:
@@ -171,7 +175,7 @@ def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
     from tailback.sweeps.store import same, save
 
     runs = replace(runs, command=how.command)
-    with place(how.out, usual, same(runs)) as where:
+    with told("drawing the figures, writing the report"), place(how.out, usual, same(runs)) as where:
         folder = where.folder
         # All or nothing: on a full disk no folder is left that lacks a part.
         save(runs, folder, also=lambda beside: write_sweep_report(runs, beside / "report", folder))
@@ -204,26 +208,26 @@ def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = (
     seeds = runs.table["seed"].n_unique()
     each = f"{counted(seeds, 'seed')} each{', 95 % intervals' if seeds != 1 else ''}"
     out.print(f"[bold]{counted(len(runs), 'run')}[/bold], {each}")
-    told, of_groups = _told(runs, metrics)
-    if told:
-        show(intervals_table(runs.means(*told), runs.axes))
+    metrics_told, of_groups = _told(runs, metrics)
+    if metrics_told:
+        _print(runs.means(*metrics_told), runs.axes)
     if said := why_none(runs):
         hint = {ALIKE: _START, ONE: "--seeds 5 gives some."}.get(said, "")
         out.print(f"[dim]{escape(f'{said} {hint}'.rstrip())}[/dim]", soft_wrap=True)
     if of_groups:
         out.print("[dim]Per flow of each group[/dim]")
-        show(intervals_table(runs.means(*of_groups, by="group"), runs.keys("group")))
-    if "jain" in told and "jain" not in of_groups and (said := _jain_counts(runs)):
+        _print(runs.means(*of_groups, by="group"), runs.keys("group"))
+    if "jain" in metrics_told and "jain" not in of_groups and (said := _jain_counts(runs)):
         out.print(f"[dim]{escape(said)}[/dim]", soft_wrap=True)
     for name in metrics:
-        if name not in {*told, *of_groups}:
+        if name not in {*metrics_told, *of_groups}:
             out.print(f"[dim]{escape(_nothing_of(name))}[/dim]", soft_wrap=True)
-    if differences and told:
-        found = runs.differences(differences, None, *told).with_columns(mean="difference")
+    if differences and metrics_told:
+        found = runs.differences(differences, None, *metrics_told).with_columns(mean="difference")
         base = escape(str(runs.table[differences][0]))
         if found["difference"].is_not_null().any():
             out.print(f"[dim]Differences from {base}, seed by seed[/dim]")
-            show(intervals_table(found, runs.axes, signed=True))
+            _print(found, runs.axes, signed=True)
         else:
             out.print(f"[dim]No differences from {base}: no two runs of the same seed came to their end[/dim]")
     for error in runs.failed["error"].unique(maintain_order=True).head(5):
@@ -234,6 +238,16 @@ def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = (
     out.print(
         f"Saved in {escape(str(where.folder))}{escape(where.said)}; the report is {escape(str(page))}", soft_wrap=True
     )
+
+
+def _print(means: pl.DataFrame, keys: Sequence[str], *, signed: bool = False) -> None:
+    """Prints a table; on a terminal, as much as somebody may want to scroll through."""
+    out = console()
+    most = MOST_ROWS if out.is_terminal else None
+    show(intervals_table(means, keys, signed=signed, most=most))
+    rows = means.select(keys).n_unique() if keys else 1
+    if most is not None and rows > most:
+        out.print(f"[dim]The first {most} of {rows} rows; the report has all.[/dim]")
 
 
 def _told(runs: Runs, metrics: Sequence[str]) -> tuple[list[str], list[str]]:

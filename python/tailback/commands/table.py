@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def intervals_table(table: pl.DataFrame, keys: Sequence[str], *, signed: bool = False) -> Table:
-    """One line per combination of ``keys``, a column per metric: mean ± half-width in a unit that suits the column."""
+def intervals_table(
+    table: pl.DataFrame, keys: Sequence[str], *, signed: bool = False, most: int | None = None
+) -> Table:
+    """One line per combination of ``keys``, the first ``most`` of them, and a column per metric: mean ± half-width in a unit
+    that suits the column."""
     from rich import box
     from rich.table import Table
 
@@ -27,7 +30,7 @@ def intervals_table(table: pl.DataFrame, keys: Sequence[str], *, signed: bool = 
     for name in metrics:
         head = f"{name.replace('_', chr(10))}\n[dim]{scales[name][1]}[/dim]"
         shown.add_column(head, justify="right", no_wrap=True)
-    for values, part in _rows(table, keys):
+    for values, part in _rows(table, keys)[:most]:
         cells = {row["metric"]: row for row in part.iter_rows(named=True)}
         shown.add_row(*values, *(cell(cells.get(name), scales[name][0], signed=signed) for name in metrics))
     return shown

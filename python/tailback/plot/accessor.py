@@ -58,7 +58,7 @@ class Plots(Figures):
                 overtime.fit(axis, result)
                 axis.set_xlim(0.0, result.duration)
             axes[-1].set_xlabel("time (s)")
-            series.legend(made, axes, most=series.MOST)
+            series.legend(made, axes)
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
 
@@ -78,7 +78,7 @@ class Plots(Figures):
             axes[len(timed) - 1].set_xlabel("time (s)")
             for axis, panel in zip(axes[len(timed) :], others, strict=True):
                 panel(axis, result, link)
-            series.legend(made, axes, most=series.MOST)
+            series.legend(made, axes)
             # The first panel has a title of its own.
             axes[0].set_title(f"{result.title}, seed {result.seed}\n{axes[0].get_title(loc='left')}", pad=6)
         return made
@@ -135,7 +135,7 @@ class Plots(Figures):
 
     def fairness(self, windows: Sequence[float] | float | None = None, *, ax: Axes | None = None) -> Figure:
         """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds: by default those of 1, 5
-        and 20 s (RFC 8868) that are whole bins, and where none is, 1, 5 and 20 bins."""
+        and 20 s (RFC 8868) that are whole bins and fit into the run, and where none does, 1, 5 and 20 bins."""
         with style(heed=True):
             made, axes = canvas(ax, height=2.8)
             fairness.over_time(made, axes[0], self._result, windows)
@@ -165,5 +165,5 @@ class Plots(Figures):
             overtime.mark_warm_up(axes[0], self._result)
             axes[0].set_xlabel("time (s)")
             axes[0].set_xlim(0.0, self._result.duration)
-            series.legend(made, axes, most=series.MOST)
+            series.legend(made, axes)
         return made

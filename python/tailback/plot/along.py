@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailback.plot.style import line
+from tailback.plot.style import letters, line
 from tailback.units import KINDS, number
 
 if TYPE_CHECKING:
@@ -23,8 +23,12 @@ _DECADES = 15.0
 """Values that differ by more than this factor stand on a logarithmic axis, where no one is zero."""
 _LISTED = 6
 """More names than these are cut short."""
-_LETTER = 0.075
+LETTER = 0.075
 """Inches that a letter of a tick's name is wide, on average."""
+LINE = 0.16
+"""Inches that a line of ticks' names is high."""
+TURNED = 0.2
+"""Inches of an axis that a name takes which stands obliquely below it."""
 _FILLED = 0.8
 """The part of a panel's width between its first and its last place, margins and labels of the other axis taken off."""
 _COUNTED = re.compile(r"([0-9.]+) (.+)")
@@ -53,9 +57,10 @@ class Along:
         """Sets the scale, the ticks and the label."""
         axis.set_xlabel(self.label)
         if self.names is not None:
-            axis.set_xticks(range(len(self.names)), self.names)
+            step = every(self.names, width_of(axis), letters(TURNED))
+            axis.set_xticks(range(0, len(self.names), step), self.names[::step])
             axis.set_xlim(-0.5, len(self.names) - 0.5)
-            if len(self.names) * (max(map(len, self.names)) + 1) * _LETTER > width_of(axis):
+            if len(self.names) * (max(map(len, self.names)) + 1) * LETTER > width_of(axis):
                 axis.tick_params(axis="x", labelrotation=40.0)
                 for tick in axis.get_xticklabels():  # The end of a name stands below its place.
                     tick.set(horizontalalignment="right", rotation_mode="anchor")
@@ -71,12 +76,27 @@ def width_of(axis: Axes) -> float:
     return float(axis.get_window_extent().width) / axis.get_figure(root=True).dpi  # type: ignore[union-attr]  # Every axis that is drawn on has a figure.
 
 
+def height_of(axis: Axes) -> float:
+    """A panel's height in inches, before labels take their part of it."""
+    return float(axis.get_window_extent().height) / axis.get_figure(root=True).dpi  # type: ignore[union-attr]  # Likewise.
+
+
+def wide(texts: Sequence[str]) -> float:
+    """Inches that each of some ticks' names needs, one beside the other."""
+    return letters(LETTER) * (max(map(len, texts)) + 1)
+
+
+def every(texts: Sequence[str], inches: float, each: float) -> int:
+    """Of how many ticks' names one is written, so that they do not lie on each other: each takes some inches of so many."""
+    return max(1, -(-len(texts) // max(1, int(inches / each))))
+
+
 def _apart(places: Sequence[float], width: float) -> list[str]:
     """What to write at places of a logarithmic axis: nothing where it would lie on the one before."""
     per_inch = math.log(places[-1] / places[0]) / (_FILLED * width)
     texts, free = [], -math.inf
     for place in places:
-        half = 0.5 * (len(f"{place:g}") + 1) * _LETTER * per_inch
+        half = 0.5 * (len(f"{place:g}") + 1) * LETTER * per_inch
         clear = math.log(place) - half >= free
         texts.append(f"{place:g}" if clear else "")
         free = math.log(place) + half if clear else free

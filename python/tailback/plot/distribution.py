@@ -66,7 +66,9 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
             raise NotFoundError(f"no {column} was recorded after warm_up; expected record.flows to include some flows")
         named = called.of_flows(result)
         if table["flow"].n_unique() > FEW:  # Too many to tell apart: groups are.
-            table, named = table.drop("flow").rename({"group": "flow"}), called.of_groups(result)
+            drawn = called.drawn_groups(result, table["group"].unique(maintain_order=True).to_list())
+            table = table.with_columns(pl.col("group").replace_strict(drawn, return_dtype=pl.String).alias("flow"))
+            named = {}
     unit = {**result.units, "queueing_delay": "s"}
     text, factor = series.label_of(column, unit, table[column])
     for index, (name, part) in enumerate(series.split(table, ["flow"])):
@@ -74,7 +76,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
     axis.set_xlabel(text.replace("mean queueing", "queueing"))
     axis.set_ylabel("part of the time")
     axis.set_ylim(0.0, 1.0)
-    series.legend(made, [axis], most=series.MOST)
+    series.legend(made, [axis])
 
 
 def steps(axis: Axes, values: NDArray[np.float64], name: str, index: int) -> None:

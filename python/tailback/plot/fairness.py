@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tailback.errors import NotFoundError
@@ -30,6 +31,7 @@ FEW = 12
 
 _ABOVE_FAIR = 1.1
 """Shares that an axis reaches at least, so that the line of the fair share is not its upper edge."""
+_ROUNDED = 1e-9
 WINDOWS = (1.0, 5.0, 20.0)
 """Seconds, as RFC 8868 §3 asks for."""
 
@@ -37,8 +39,7 @@ WINDOWS = (1.0, 5.0, 20.0)
 def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float | None) -> None:
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
     if windows is None:
-        whole = [window for window in WINDOWS if bins_in(result, window) is not None]
-        windows = whole or [window * result.bin for window in WINDOWS]
+        windows = _usual(result)
     for index, window in enumerate([windows] if isinstance(windows, int | float | str) else windows):
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.
@@ -55,6 +56,18 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
     axis.set_xlim(0.0, result.duration)
     axis.set_ylim(top=1.0)
     series.legend(made, [axis])
+
+
+def has(result: Result) -> bool:
+    """Whether there is anything to compare in one of the usual windows."""
+    return result.flow_series.height > 0 and any(jain_over_time(result, window)[0].size for window in _usual(result))
+
+
+def _usual(result: Result) -> list[float]:
+    """The windows of whole bins that fit into the time series, or so many bins where none does."""
+    times = result.flow_series["time"].to_numpy() if result.flow_series.height else np.zeros(1)
+    whole = [window for window in WINDOWS if bins_in(result, window) is not None and window <= times.max() + _ROUNDED]
+    return whole or [window * result.bin for window in WINDOWS]
 
 
 def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:

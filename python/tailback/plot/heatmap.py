@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tailback.errors import refused, unknown
 from tailback.plot import series
-from tailback.plot.along import in_order, in_short, is_quantity, span
+from tailback.plot.along import LINE, TURNED, every, height_of, in_order, in_short, is_quantity, span, wide, width_of
 from tailback.plot.style import Drawing, colour_bar, letters
 from tailback.sweeps import statistics
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 # Not white and our ink: pages put their own colours in place of those, but cells stay as they are.
 ON_DARK, ON_LIGHT = "#fdfdfd", "#101014"
 WRITTEN = 120
-"""Up to so many cells carry their number."""
+"""Up to so many cells carry their number, where it fits."""
+DIGIT = 0.06
+"""Inches that a digit of it is wide."""
 ROOM = 22
 """Characters that stand below a panel that is one of several."""
 PANELS = 6
@@ -104,6 +106,7 @@ def heatmap(made: Figure, axes: Sequence[Axes], runs: Runs, *, metric: str, show
     keys = [name for name in (shown.by, shown.x, shown.y) if name is not None]
     means = runs.table.group_by(keys, maintain_order=True).agg(pl.col(metric).mean())
     columns, rows = in_order(runs.table[shown.x]), in_order(runs.table[shown.y])
+    across, up = ({value: place for place, value in enumerate(listed)} for listed in (columns, rows))
     text, factor = series.label_of(metric, runs.units, means[metric])
     # viridis keeps its order in grey; all panels have one scale.
     found = (means[metric].drop_nulls().drop_nans() * factor).to_list() or [0.0]
@@ -113,12 +116,12 @@ def heatmap(made: Figure, axes: Sequence[Axes], runs: Runs, *, metric: str, show
         part = means if shown.by is None else means.filter(pl.col(shown.by) == value)
         cells = np.full((len(rows), len(columns)), np.nan)
         for here, there, mean in part.select(shown.x, shown.y, metric).iter_rows():
-            cells[rows.index(there), columns.index(here)] = np.nan if mean is None else mean * factor
+            cells[up[there], across[here]] = np.nan if mean is None else mean * factor
         # Cells as vectors, where imshow would put a bitmap.
         image = axis.pcolormesh(*edges, cells, cmap="viridis", norm=scale)
         axis.grid(visible=False)
-        _label(axis.xaxis, shown.x, columns, narrow=shown.by is not None)
-        _label(axis.yaxis, shown.y, rows, narrow=shown.by is not None)
+        _label(axis, axis.xaxis, shown.x, columns, narrow=shown.by is not None)
+        _label(axis, axis.yaxis, shown.y, rows, narrow=shown.by is not None)
         if value is not None:
             axis.set_title(str(value))
         if cells.size <= WRITTEN:
@@ -129,13 +132,23 @@ def heatmap(made: Figure, axes: Sequence[Axes], runs: Runs, *, metric: str, show
     colour_bar(made, image, axes if len(axes) > 1 else axes[0], text)
 
 
-def _label(side: Axis, name: str, values: Sequence[object], *, narrow: bool) -> None:
-    """Names a side and its cells; where there is little room, units go to the side's own name."""
+def _label(axis: Axes, side: Axis, name: str, values: Sequence[object], *, narrow: bool) -> None:
+    """Names a side and its cells; where there is little room, units go to the side's own name, and where there is none for the
+    names of all cells, some have none."""
     texts, label = in_short(name, values) if narrow else ([str(value) for value in values], name)
-    side.set_ticks(range(len(values)), texts)
     side.set_label_text(label)
-    if narrow and isinstance(side, XAxis) and sum(len(text) + 2 for text in texts) > ROOM:
-        side.set_tick_params(labelrotation=40.0)
+    room, each = height_of(axis), letters(LINE)
+    if isinstance(side, XAxis):
+        room, each = width_of(axis), wide(texts)
+        crowded = sum(len(text) + 2 for text in texts) > ROOM if narrow else len(texts) * each > room
+        if crowded:
+            each = letters(TURNED)
+            side.set_tick_params(labelrotation=40.0)
+    step = every(texts, room, each)
+    side.set_ticks(range(0, len(values), step), texts[::step])
+    if isinstance(side, XAxis) and crowded and not narrow:
+        for tick in side.get_ticklabels():  # The end of a name stands below its place.
+            tick.set(horizontalalignment="right", rotation_mode="anchor")
 
 
 def _tell(made: Figure, axes: Sequence[Axes], text: str) -> None:
@@ -147,10 +160,13 @@ def _tell(made: Figure, axes: Sequence[Axes], text: str) -> None:
 
 
 def _write(axis: Axes, image: QuadMesh, cells: NDArray[np.float64]) -> None:
-    for row, column in np.argwhere(np.isfinite(cells)):
-        value = cells[row, column]
-        colour = _on(np.ravel(image.to_rgba(np.array([value]))))
-        axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=letters(7.5), color=colour)
+    places = np.argwhere(np.isfinite(cells))
+    texts = [f"{cells[row, column]:.3g}" for row, column in places]
+    if (1 + max(map(len, texts), default=0)) * letters(DIGIT) * cells.shape[1] > width_of(axis):
+        return
+    for (row, column), text in zip(places, texts, strict=True):
+        colour = _on(np.ravel(image.to_rgba(np.array([cells[row, column]]))))
+        axis.text(column, row, text, ha="center", va="center", fontsize=letters(7.5), color=colour)
 
 
 def _on(cell: Sequence[float] | NDArray[np.float64]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback import _core
+from tailback.plot.series import MOST
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -29,6 +31,13 @@ def of_groups(result: Result) -> dict[str, str]:
     schemes = _schemes()
     rows = result.flows.unique("group", keep="first", maintain_order=True).select("group", "scheme").rows()
     return {str(group): f"{group}{_other(str(group), str(scheme), schemes)}" for group, scheme in rows}
+
+
+def drawn_groups(result: Result, groups: Sequence[str]) -> dict[str, str]:
+    """By group, the name of the line that it is drawn in: its own, or that of all groups for whose names a legend has no room."""
+    names, few = of_groups(result), groups if len(groups) <= MOST else groups[: MOST - 1]
+    own = {group: names[group] for group in few}
+    return own | dict.fromkeys(groups[len(few) :], f"and {len(groups) - len(few)} more")
 
 
 def _schemes() -> set[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from tailback.plot import names as called
@@ -83,18 +84,24 @@ def queue(axis: Axes, result: Result, link: str | None) -> None:
 
 def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
     """The delay of each queue, of links whose discipline tells of several and of the others beside them, except those where
-    hardly anything waits; the axis shows what comes after ``warm_up``."""
+    hardly anything waits: of more than :data:`FEW`, those that were longest. The axis shows what comes after ``warm_up``."""
     series = [
         (link, name, *thinned(time, 1e3 * delay, _enough(result))[:2])
         for link, name, time, delay in delays_by_queue(result)
     ]
+    peaks = [float(np.max(delay[after_warm_up(result, time)], initial=0.0)) for _link, _name, time, delay in series]
     highest: dict[str, float] = {}
-    for link, _name, time, delay in series:
-        highest[link] = max(highest.get(link, 0.0), float(np.max(delay[after_warm_up(result, time)], initial=0.0)))
+    for one, peak in zip(series, peaks, strict=True):
+        highest[one[0]] = max(highest.get(one[0], 0.0), peak)
     top = max(highest.values())
-    shown = [one for one in series if highest[one[0]] >= 0.05 * top]
+    waiting = [place for place, one in enumerate(series) if highest[one[0]] >= 0.05 * top]
+    longest = sorted(waiting, key=lambda place: -peaks[place])[:FEW]
+    shown = [series[place] for place in sorted(longest)]
     lines = [axis.plot(time, delay, **line(index))[0] for index, (_link, _name, time, delay) in enumerate(shown)]
     names = [link if name == "all" else f"{link}, {name}" for link, name, _time, _delay in shown]
+    if len(waiting) > len(shown):  # A legend of dozens would leave nothing of the panels.
+        lines.append(Line2D([], [], linestyle="none"))
+        names.append(f"and {len(waiting) - len(shown)} more")
     axis.set_ylabel("queue's delay (ms)")
     axis.set_ylim(-0.05 * top, 1.6 * top or 1.0)  # Room for the names, and for a line at nothing.
     axis.legend(lines, names, loc="upper right", ncols=3, fontsize=letters(7.5))
@@ -149,10 +156,8 @@ def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bo
             time, mean, _, _ = thinned(one["time"].to_numpy(), one[column].to_numpy() * factor, points)
             axis.plot(time, mean, label=flows.get(str(name), str(name)), **line(index))
     else:
-        groups = called.of_groups(result)
-        for index, (group, members) in enumerate(_groups(result, names)):
+        for index, (name, members) in enumerate(_groups(result, names)):
             chosen = table.filter(pl.col("flow").is_in(members)).select("time", pl.col(column) * factor)
-            name = groups[group]
             _band(axis, chosen, name if len(members) == 1 else f"{name} (mean of {len(members)})", index)
     axis.set_ylabel(f"{label} ({unit})")
     if from_zero:
@@ -178,11 +183,14 @@ def _band(axis: Axes, table: pl.DataFrame, label: str, index: int) -> None:
 
 
 def _groups(result: Result, names: list[str]) -> list[tuple[str, list[str]]]:
+    """What is drawn for each line: its name and the flows. Groups of which nobody could tell the lines apart are one."""
     known = result.flows.filter(pl.col("flow").is_in(names))
-    return [
-        (str(group), known.filter(pl.col("group") == group)["flow"].to_list())
-        for group in known["group"].unique(maintain_order=True)
-    ]
+    members = known.group_by("group", maintain_order=True).agg("flow").rows()
+    drawn = called.drawn_groups(result, [str(group) for group, _ in members])
+    found: dict[str, list[str]] = {}
+    for group, flows in members:
+        found.setdefault(drawn[str(group)], []).extend(flows)
+    return list(found.items())
 
 
 def thinned(time: Floats, values: Floats, points: int = POINTS) -> tuple[Floats, Floats, Floats, Floats]:

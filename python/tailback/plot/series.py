@@ -105,12 +105,10 @@ def head(axis: Axes, text: str, *, right: str = "") -> None:
     axis.set_title(right, loc="right", fontsize=letters(_HEAD))
 
 
-def legend(
-    made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | None = None, most: int | None = None
-) -> None:
+def legend(made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | None = None) -> None:
     """One legend above all panels, where any line has a name; inside the first panel where the figure is the caller's,
     who may have other things above it. ``parts`` names the entries where not every line is to have one; each part begins a row.
-    Of more than ``most`` entries the last says how many lines have none."""
+    Of more than :data:`MOST` entries in a part the last says how many lines have none."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -118,22 +116,25 @@ def legend(
                 found.setdefault(name, handle)
     if not found:
         return
-    if most is not None and len(found) > most:
-        kept = list(found)[: most - 1]
-        found = {name: found[name] for name in kept} | {f"and {len(found) - len(kept)} more": _empty()}
-    listed = [list(found)] if parts is None else parts
-    columns = _columns(listed, made.get_figwidth()) if isinstance(made, Drawing) else 1 + len(found) // 4
+    listed = [_few(part) for part in ([list(found)] if parts is None else parts)]
+    shown = sum(map(len, listed))
+    columns = _columns(listed, made.get_figwidth()) if isinstance(made, Drawing) else 1 + shown // 4
     # matplotlib fills column by column, people read row by row.
     read = _rows(listed, columns)
     names = [name for first in range(columns) for name in read[first::columns]]
-    handles = [found[name] if name else _empty() for name in names]
+    handles = [found.get(name) or _empty() for name in names]
     if isinstance(made, Drawing):
         # Taken from the panels, what many names need would leave nothing of them.
         made.grow(letters(ROW) * max(0, -(-len(names) // columns) - ROWS))
         made.legend(handles, names, loc="outside upper left", ncols=columns)
-        made.parts = parts or ()
+        made.parts = listed if parts else ()
     else:
         axes[0].legend(handles, names, ncols=columns)
+
+
+def _few(names: Sequence[str]) -> Sequence[str]:
+    """The names of a legend's part that there is room for, and how many more there are."""
+    return names if len(names) <= MOST else [*names[: MOST - 1], f"and {len(names) - MOST + 1} more"]
 
 
 def _empty() -> Line2D:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.style import FAINT, line, ratios
@@ -15,9 +18,15 @@ if TYPE_CHECKING:
 
     from tailback.results import Result
 
+DOTS = 10_000
+"""More dots than these lie on each other, and make pages of hundreds of megabytes."""
+ACROSS, UP = 200, 120
+"""Dots that stand side by side, and one above the other."""
+
 
 def by_size(made: Figure, axis: Axes, result: Result) -> None:
-    """Draws each message that began from ``warm_up`` on, and the median and 95th percentile in steps of size."""
+    """Draws each message that began from ``warm_up`` on, or of very many those whose dots do not lie on each other, and the
+    median and 95th percentile in steps of size."""
     messages = result.counted_messages()
     if messages.is_empty():
         raise NotFoundError(
@@ -26,7 +35,9 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     steps = sizes_of(result)
     axis.set_xscale("log")  # Before anything is drawn: one size alone has room around it then.
     axis.set_yscale("log")
-    axis.plot(messages["size"] * 1e-3, messages["completion_time"], ".", color=FAINT, markersize=2, alpha=0.5)
+    size, taken = (messages[name].to_numpy().astype(np.float64) for name in ("size", "completion_time"))
+    seen = apart(size, taken)
+    axis.plot(size[seen] * 1e-3, taken[seen], ".", color=FAINT, markersize=2, alpha=0.5)
     for index, (column, name) in enumerate((("median", "median"), ("p95", "95th percentile"))):
         axis.plot(steps["size"] * 1e-3, steps[column], label=name, marker="o", **line(index))
     ratios(axis.xaxis)
@@ -34,3 +45,21 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     axis.set_xlabel("size (kB)")
     axis.set_ylabel("completion time (s)")
     series.legend(made, [axis])
+
+
+def apart(size: NDArray[np.float64], taken: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Which messages' dots are drawn: all, or, of more than :data:`DOTS`, the first of each cell of a logarithmic grid. Those
+    that lie alone, the slowest among them, are all there."""
+    if size.size <= DOTS:
+        return np.arange(size.size)
+    cells = [_cells(values, count) for values, count in ((size, ACROSS), (taken, UP))]
+    first: NDArray[np.intp] = np.unique(cells[0] * UP + cells[1], return_index=True)[1]
+    return np.sort(first)
+
+
+def _cells(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Which of so many cells of equal ratio holds each value."""
+    place = np.log(np.maximum(values, np.finfo(np.float64).tiny))
+    low, high = place.min(), place.max()
+    cells: NDArray[np.int64] = np.minimum((place - low) / max(high - low, 1e-12) * count, count - 1).astype(np.int64)
+    return cells

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tailback.errors import unknown
-from tailback.plot import heatmap
+from tailback.plot import fairness, heatmap
 from tailback.plot.along import span
 from tailback.sweeps import statistics
 
@@ -66,7 +66,7 @@ def figures_of_result(result: Result) -> list[Drawn]:
     if series.height and series["window"].drop_nulls().len() and result.link_series.height:
         about = "The way that windows and queue go together; its colour is time."
         drawn.append(Drawn("phase", "Window against queue", about, "phase", plots.phase))
-    if series.height and series["flow"].n_unique() > 1:
+    if fairness.has(result):
         about = "Jain's index of the flows' goodputs in windows of several lengths."
         drawn.append(Drawn("fairness", "Fairness", about, "fairness", plots.fairness))
     if result.counted_messages().height:

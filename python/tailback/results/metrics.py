@@ -125,17 +125,18 @@ def has_queues_within(result: Result) -> bool:
 def delays_by_queue(result: Result) -> Iterator[tuple[str, str, Floats, Floats]]:
     """Of each queue of the links with a time series: link, queue, time and delay at the end of each bin, in seconds.
     What queues there are, :func:`queue_delays` says."""
-    for link in result.links["link"].to_list():
-        series = result.link_series.filter(pl.col("link") == link)
-        if series.is_empty():
+    # In one pass: most links are hosts' own, which have none, and to look for each would take longer with their square.
+    found = result.link_series.partition_by("link", as_dict=True) if result.link_series.height else {}
+    for link, rate in result.links.select("link", "rate").rows():
+        series = found.get((link,))
+        if series is None:
             continue
         named = [name for name in QUEUES_WITHIN if name in series.columns and series[name].null_count() < series.height]
         for name in named:
             told = series.filter(pl.col(name).is_not_null())
             yield link, QUEUES_WITHIN[name], told["time"].to_numpy(), told[name].to_numpy()
         if not named:
-            delays = delays_of_series(series, float(_link(result, link)["rate"]))
-            yield link, "all", series["time"].to_numpy(), delays
+            yield link, "all", series["time"].to_numpy(), delays_of_series(series, float(rate))
 
 
 @checked_call

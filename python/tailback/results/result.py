@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from tailback.calls import checked_methods
-from tailback.errors import NotFoundError, nearest, refused
+from tailback.errors import NotFoundError, listed, nearest, refused
 from tailback.results import bins
 from tailback.results.files import path_of
 from tailback.results.formulas import bottleneck
@@ -180,7 +180,7 @@ class Result(Tabular):
             known = table[kind].unique(maintain_order=True).to_list() if table.columns else []
             close = nearest(str(name), known)
             hint = f" (did you mean {close}?)" if close else ""
-            recorded = f"{', '.join(known)}{hint}" if known else f"none; {without_series(self)}"
+            recorded = f"{listed(known)}{hint}" if known else f"none; {without_series(self)}"
             raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {recorded}")
         return found.filter(bins.after_warm_up(self, pl.col("time"))) if after_warm_up else found
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
 from tailback.errors import Problem, ScenarioError
 from tailback.scenario import Flow, Scenario
 from tailback.scenario._base import plain
+
+if TYPE_CHECKING:
+    from tailback.progress import Bar
 
 Seeds: TypeAlias = int | Iterable[int]
 """How many seeds, counted from the scenario's own, or which."""
@@ -26,6 +29,8 @@ class Variant:
     """The scenario; ``None`` where these values make none."""
     error: str = ""
     """Why they make none."""
+    digest: str = field(default="", repr=False, compare=False)
+    """The hash of the scenario where it is known: to make it takes longer than the rest of what a sweep does for a variant."""
 
 
 def grid(
@@ -33,6 +38,7 @@ def grid(
     axes: Mapping[str, Any],
     points: Sequence[Mapping[str, Any]] | None = None,
     in_place_of: str | None = None,
+    bar: Bar | None = None,
 ) -> list[Variant]:
     """Every combination of the axes' values, the last axis changing fastest.
 
@@ -43,6 +49,7 @@ def grid(
         points: combinations of fields that change together, crossed with the axes.
         in_place_of: the name of the scheme that values of ``scheme`` replace; flows of other schemes keep theirs. All flows
             by default.
+        bar: is told of each combination.
 
     Raises:
         ScenarioError: where an axis is empty, a scheme or another name is unknown, two combinations make the same scenario,
@@ -60,14 +67,19 @@ def grid(
         )
     variants, first = [], None
     unknown: dict[str, Problem] = {}
+    if bar is not None:
+        bar.expect(len(chosen))
     for fields in chosen:
         labels = {name: label(value) for name, value in fields.items() if name in varying}
         try:
-            variants.append(Variant(labels, made(base, fields, in_place_of)))
+            scenario = made(base, fields, in_place_of)
+            variants.append(Variant(labels, scenario, digest=_core.scenario_hash(scenario.to_json())))
         except ScenarioError as error:
             first = first or error
             unknown |= {str(problem): problem for problem in error.problems if _is_unknown_name(problem)}
             variants.append(Variant(labels, None, str(error)))
+        if bar is not None:
+            bar.advance()
     if unknown:
         raise ScenarioError(list(unknown.values()), "sweep")
     if first is not None and all(variant.scenario is None for variant in variants):
@@ -88,7 +100,7 @@ def _check_different(chosen: Sequence[Mapping[str, Any]], variants: Sequence[Var
     for place, variant in enumerate(variants):
         if variant.scenario is None:
             continue
-        before = made.setdefault(_core.scenario_hash(variant.scenario.to_json()), place)
+        before = made.setdefault(variant.digest, place)
         if before != place:
             allowed = "values that differ; these are the same scenario, whose runs would count twice"
             raise _alike(chosen[before], chosen[place], variant, allowed)

@@ -81,7 +81,9 @@ def sweep(
     """
     _check_options(jobs, executor, progress)
     try:
-        variants = _variants(base, axes, points, in_place_of)
+        # Of tens of thousands, each with its own scenario, this takes minutes.
+        with Bar("scenarios", show=progress is True) as bar:
+            variants = _variants(base, axes, points, in_place_of, bar)
     except ScenarioError as error:
         raise ScenarioError([_with_option(problem, axes) for problem in error.problems], error.source) from None
     first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
@@ -136,7 +138,8 @@ def run_all(
     forked.check()
     kept = Cache(folder_of(cache))
     each = None if executor is not None and memory is None else budget(memory) // (jobs or cores())
-    plan = _plan(variants, seeds, kept, jobs=jobs, executor=executor, memory=each)
+    with Bar("scenarios looked up", len(variants), show=progress is True) as bar:
+        plan = _plan(variants, seeds, kept, bar, jobs=jobs, executor=executor, memory=each)
     _work_off(plan, kept, jobs=jobs, executor=executor, progress=progress)
     from tailback.sweeps import tables
     from tailback.sweeps.runs import Runs
@@ -167,6 +170,7 @@ def _plan(
     variants: Sequence[Variant],
     seeds: Sequence[int],
     kept: Cache,
+    bar: Bar,
     *,
     jobs: int | None,
     executor: Executor | None,
@@ -189,6 +193,7 @@ def _plan(
                     # Slow to import, and wanted at the end only: meanwhile, processes start.
                     threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()
                 plan.tasks.append(made[offset])
+        bar.advance()
     return plan
 
 
@@ -240,18 +245,19 @@ def _variants(
     axes: Mapping[str, Any],
     points: Sequence[Mapping[str, Any]] | None,
     in_place_of: str | None,
+    bar: Bar,
 ) -> list[Variant]:
     if isinstance(base, Scenario):
-        return grid(base, axes, points, in_place_of)
+        return grid(base, axes, points, in_place_of, bar)
     is_list = isinstance(base, Sequence) and not isinstance(base, str)
     if not is_list or not all(isinstance(each, Scenario) for each in base):
         allowed = "a Scenario or a list of them; Scenario.from_toml reads one from a file"
         raise ScenarioError([Problem("scenario", repr(base), allowed)], "sweep")
     named = _names(base)
     return [
-        Variant({"scenario": name, **variant.labels}, variant.scenario, variant.error)
+        dataclasses.replace(variant, labels={"scenario": name, **variant.labels})
         for name, scenario in zip(named, base, strict=True)
-        for variant in grid(scenario, axes, points, in_place_of)
+        for variant in grid(scenario, axes, points, in_place_of, bar)
     ]
 
 
@@ -274,7 +280,7 @@ def _tasks(
     if scenario is None:
         return 1.0, []
     text = scenario.to_json()
-    digest = _core.scenario_hash(text)
+    digest = variant.digest or _core.scenario_hash(text)
     said = scenario.to_dict()
     names = shipping.named_in(said)
     with scenario.as_made():

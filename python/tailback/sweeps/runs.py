@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from tailback.calls import checked_methods
-from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, refused, unknown
+from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, listed, refused, unknown
 from tailback.results.files import path_of
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
@@ -347,7 +347,7 @@ def _value_of(column: pl.Series, given: Any) -> Any:
 def _left_open(fitting: pl.DataFrame, left: Sequence[str], chosen: Mapping[str, Any]) -> str:
     """What to say where runs of several scenarios fit, which differ in the axes that are left."""
     values = {name: fitting[name].unique(maintain_order=True).to_list() for name in left}
-    named = [f"{name}, one of {', '.join(map(repr, found))}" for name, found in values.items()]
+    named = [f"{name}, one of {listed([repr(value) for value in found])}" for name, found in values.items()]
     said = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
     count = fitting["variant"].n_unique()
     return f"result({said}): {count} scenarios fit; expected one: choose {'; and '.join(named)}"

@@ -91,7 +91,8 @@ def _joined(sweeps: Sequence[Runs]) -> Runs:
             if key not in numbers:
                 numbers[key] = len(variants)
                 variants.append(variant)
-            _expect_same(variants[numbers[key]], variant)
+            else:
+                _expect_same(variants[numbers[key]], variant)
             new.append(numbers[key])
         for name, tables in parts.items():
             table = getattr(runs, name)
@@ -110,7 +111,11 @@ def _expect_same(one: Variant, other: Variant) -> None:
     Raises:
         ArgumentError: with the values.
     """
-    if one.scenario is None or other.scenario is None or _outcome(one.scenario) == _outcome(other.scenario):
+    mine, theirs = one.scenario, other.scenario
+    # What is said in the same words is the same, which takes a tenth of the time.
+    if mine is None or theirs is None or mine is theirs or mine.to_json() == theirs.to_json():
+        return
+    if _outcome(mine) == _outcome(theirs):
         return
     said = ", ".join(f"{name}={value!r}" for name, value in other.labels.items()) or "no swept field"
     raise ArgumentError(f"sweeps: two have different scenarios for {said}; expected {_ALLOWED}")
