@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use tailback_core::{
     Annexes, AppInput, BitRate, Bytes, Controller, Cx, Directive, Endpoint, EndpointCx, Feedback, FlowId,
-    Gate, Input, Kind, Lane, Output, Packet, PairPosition, Sent, Span, Stream, Time,
+    Gate, Input, Kind, Lane, Output, Packet, PairPosition, Sent, Stream, Time,
 };
 use tailback_transport::source::Pushed;
 use tailback_transport::{DatagramConfig, DatagramSender};
