@@ -98,7 +98,7 @@ pub enum Tokens {
 /// The token bucket that meters [`Directive::rate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// The bucket's depth: how much may leave back to back. At least one packet always may.
+    /// The bucket's depth: how much may leave back to back. At least one packet always may, of the largest size so far.
     pub depth: Bytes,
     /// How tokens arrive.
     pub tokens: Tokens,
@@ -124,7 +124,8 @@ pub enum ProbePlan {
         /// The pair's identity; the first pair leaves when the plan first appears.
         id: u64,
     },
-    /// A cluster leaves whenever `id` changes: so many bytes at a rate of their own, in the place of [`Directive::rate`].
+    /// A cluster leaves whenever `id` changes: so many bytes at a rate of their own, in the place of [`Directive::rate`]. It leaves to
+    /// its end whatever is directed meanwhile, unless another begins.
     /// Where no data waits, a sender of datagrams pads with control packets, which have numbers as data has (libwebrtc).
     Cluster {
         /// The cluster's identity; the first leaves when the plan first appears.

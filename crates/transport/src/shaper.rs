@@ -48,7 +48,8 @@ pub struct Shaper {
     pairs: Option<Span>,
     /// The first of a pair has left, tokens for its second are spent.
     second_due: bool,
-    singleton_at: Time,
+    /// Since when a lone packet waits for its partner; never where none does.
+    alone_since: Time,
     /// The newest pair of control packets that was asked for.
     control_pair: Option<u64>,
     /// How many control packets of it have yet to leave.
@@ -72,10 +73,14 @@ struct Due {
 }
 
 impl Shaper {
-    /// Whether a directive asks for more than a window.
+    /// Whether a directive asks for more than a window. What media should be made is told to the application, and kept to by one
+    /// without end.
     #[inline]
     pub(crate) fn is_needed(directive: &Directive) -> bool {
-        directive.rate.is_some() || !directive.gate.is_open() || directive.probe.is_some()
+        directive.rate.is_some()
+            || !directive.gate.is_open()
+            || directive.probe.is_some()
+            || directive.media.is_some()
     }
 
     /// A shaper for packets of the size `packet`.
@@ -91,7 +96,7 @@ impl Shaper {
             gate_changed: false,
             pairs: None,
             second_due: false,
-            singleton_at: Time::NEVER,
+            alone_since: Time::NEVER,
             control_pair: None,
             control_due: 0,
             cluster: None,
@@ -220,7 +225,7 @@ impl Shaper {
                     }
                     at = self.goes_on_at(next);
                 }
-                self.singleton_at = Time::NEVER;
+                self.alone_since = Time::NEVER;
                 self.waiting.1 = Time::ZERO;
                 Verdict::Send(PairPosition::Single)
             }
@@ -242,6 +247,8 @@ impl Shaper {
             return Verdict::Wait(self.waiting.1);
         }
         if !self.gate.is_open() {
+            // What leaves when it opens is not back to back with what left before.
+            self.second_due = false;
             return Verdict::Wait(Time::NEVER);
         }
         if std::mem::take(&mut self.second_due) {
@@ -251,10 +258,9 @@ impl Shaper {
             (None, _) => (PairPosition::Single, size),
             (Some(_), Some(second)) => (PairPosition::First, size + second),
             (Some(timeout), None) => {
-                if self.singleton_at.is_never() {
-                    self.singleton_at = now + timeout;
-                }
-                let due = since.map_or(self.singleton_at, |since| (since + timeout).min(self.singleton_at));
+                self.alone_since = self.alone_since.min(now);
+                // As long as the newest directive says, whichever was in force when it began to wait.
+                let due = since.map_or(self.alone_since, |since| since.min(self.alone_since)) + timeout;
                 if now < due {
                     return Verdict::Wait(due);
                 }
@@ -281,10 +287,15 @@ impl Shaper {
             due.bytes = due.bytes.saturating_sub(cost);
             self.cluster_due = self.cluster_due.filter(|due| due.bytes > Bytes::ZERO);
         }
-        self.singleton_at = Time::NEVER;
+        self.alone_since = Time::NEVER;
         self.waiting.1 = Time::ZERO;
         self.second_due = position == PairPosition::First;
         Verdict::Send(position)
+    }
+
+    /// Nothing that was missed is made up for any more.
+    fn forget_lateness(&mut self) {
+        self.behind.1 = Time::NEVER;
     }
 
     /// The next packet that was missed could have left at `next`.
@@ -296,15 +307,16 @@ impl Shaper {
 
     /// Nothing is there to be sent now: a second that was expected will not come.
     #[inline]
-    pub(crate) fn pass(&mut self) {
+    pub fn pass(&mut self) {
         self.second_due = false;
-        self.singleton_at = Time::NEVER;
+        self.alone_since = Time::NEVER;
     }
 
     /// The retransmission timer expired: only one token is kept (Li 2004, Fig. 4).
-    pub(crate) fn on_timeout(&mut self, now: Time, rng: &mut Stream) {
+    pub fn on_timeout(&mut self, now: Time, rng: &mut Stream) {
         self.bucket.accrue(now, self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
         self.bucket.keep_one();
+        self.forget_lateness();
         self.waiting.1 = Time::ZERO;
     }
 }

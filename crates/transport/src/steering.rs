@@ -27,6 +27,8 @@ pub(crate) struct Steering<C> {
     header: u16,
     /// No data may leave, whatever the directive says (RFC 3168 §6.1.2).
     silent: bool,
+    /// The application offers without end.
+    is_endless: bool,
     pub(crate) control_packets: u64,
 }
 
@@ -42,6 +44,7 @@ impl<C: Controller> Steering<C> {
             packet,
             header,
             silent: false,
+            is_endless: false,
             control_packets: 0,
         }
     }
@@ -96,7 +99,14 @@ impl<C: Controller> Steering<C> {
         self.timer = timer.unwrap_or(Time::NEVER);
         if Shaper::is_needed(directive) || self.shaper.is_some() {
             let packet = Bytes::new(u64::from(self.packet));
-            let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
+            let is_endless = self.is_endless;
+            let shaper = self.shaper.get_or_insert_with(|| {
+                let mut shaper = Box::new(Shaper::new(now, packet));
+                if is_endless {
+                    shaper.never_ends();
+                }
+                shaper
+            });
             shaper.direct(now, directive, cx.rng);
             if cx.notes.is_some() {
                 Self::note_stored(shaper, now, cx);
@@ -249,6 +259,7 @@ impl<C: Controller> Steering<C> {
 
     /// The application offers without end from now on.
     pub(crate) fn never_ends(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        self.is_endless = true;
         if let Some(shaper) = &mut self.shaper {
             shaper.never_ends();
         }

@@ -430,6 +430,26 @@ fn media_are_made_at_their_own_rate_and_leave_at_the_other() {
     assert_eq!(told, Some(960_000), "headers are not the application's");
 }
 
+/// Also where no rate, or none yet, is directed beside.
+#[test]
+fn media_need_no_rate_beside() {
+    let media = Directive { media: Some(MBIT), ..free() };
+    let fast = Directive { rate: Some(BitRate::from_bits_per_sec(4_000_000)), ..media };
+    // A window holds the source before any media are directed.
+    let acks = DatagramConfig { acks: true, ..DatagramConfig::default() };
+    let first = Scripted::window(4).at(seconds(0.1), media).at(seconds(0.5), fast);
+    let test = datagrams(first, acks).start().run(Span::from_secs(1));
+    let times = times(&test);
+    assert_eq!(times.iter().filter(|at| **at > 100_000_000).count(), 112, "1 Mbit/s in packets of 1000 B");
+    let config = DatagramConfig::default();
+    let source = Frames { rate: None, next: Some(Time::ZERO) };
+    let sender = DatagramSender::new(FLOW, config.clone(), Scripted::new(media), source);
+    let test = Pipe::new(sender, DatagramReceiver::new(FLOW, config), ONE_WAY).start();
+    let test = test.run(Span::from_millis(95));
+    let told = test.sender.source().rate.map(BitRate::bits_per_sec);
+    assert_eq!(told, Some(960_000), "headers are not the application's");
+}
+
 /// A frame of five packets each 100 ms, which notes the rate that it is told.
 struct Frames {
     rate: Option<BitRate>,

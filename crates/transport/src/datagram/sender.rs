@@ -256,7 +256,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
             }
             return None;
         };
-        let pair = self.shape(now, u64::from(size), cx)?;
+        let pair = self.shape(now, u64::from(size), None, cx)?;
         Some(self.transmit(now, size, pair, cx))
     }
 
@@ -267,7 +267,8 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
             return None;
         }
         let size = wire_size(self.config.segment_size);
-        self.shape(now, u64::from(size), cx)?;
+        // It has no partner, and waits for none.
+        self.shape(now, u64::from(size), Some(Time::ZERO), cx)?;
         let (number, bytes) = (self.next, Bytes::new(u64::from(size)));
         self.next += 1;
         self.steering.pad(now, number, bytes, cx);
@@ -281,13 +282,19 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         !self.config.acks || in_flight + size <= window || in_flight == 0 && window > 0
     }
 
-    /// Asks the shaper; `None` if the datagram has to wait.
-    fn shape(&mut self, now: Time, size: u64, cx: &mut EndpointCx<'_>) -> Option<PairPosition> {
+    /// Asks the shaper; `None` if the datagram has to wait. A lone one waits for its partner from `since` on, or from now on.
+    fn shape(
+        &mut self,
+        now: Time,
+        size: u64,
+        since: Option<Time>,
+        cx: &mut EndpointCx<'_>,
+    ) -> Option<PairPosition> {
         let Some(shaper) = &self.steering.shaper else { return Some(PairPosition::Single) };
         let behind = if shaper.wants_pairs() { self.queue.second() } else { None };
         let behind = behind.map(|payload| u64::from(self.header) + payload).filter(|b| self.fits(size + b));
-        match self.steering.shaper.as_mut()?.ask(now, Bytes::new(size), behind.map(Bytes::new), None, cx.rng)
-        {
+        let (size, behind) = (Bytes::new(size), behind.map(Bytes::new));
+        match self.steering.shaper.as_mut()?.ask(now, size, behind, since, cx.rng) {
             Verdict::Send(pair) => Some(pair),
             Verdict::Wait(at) => {
                 self.steering.teller.app_limited = false;

@@ -11,6 +11,12 @@ use tailback_core::{BitRate, Burst, Span, Stream, Time, Tokens};
 
 const BYTE: u128 = 8_000_000_000;
 
+/// What the integral has to pass before anything was drawn.
+const UNDRAWN: u128 = u128::MAX;
+
+/// More Poisson tokens than this, which come at once and find room, are drawn as one number: each by itself would take forever.
+const MANY: u128 = 1 << 16;
+
 /// As a real. Nearly always 64 bits are enough, and a conversion of 128 takes ten times as long.
 #[inline]
 fn real(whole: u128) -> f64 {
@@ -39,6 +45,8 @@ pub(super) struct Bucket {
     updated: Time,
     /// A packet's bytes: a token's worth, and the least depth.
     packet: u64,
+    /// The largest that was to leave at once: so much fits, too, or it would leave for less than its size.
+    largest: u64,
     depth: u64,
     kind: Tokens,
     /// How much was stored for how long since [`Bucket::stored`] was last asked, in bytes times nanoseconds; of Poisson
@@ -52,9 +60,10 @@ impl Bucket {
     pub(super) fn new(now: Time, packet: u64) -> Self {
         Self {
             tokens: 0,
-            until_next: 0,
+            until_next: UNDRAWN,
             updated: now,
             packet,
+            largest: packet,
             depth: packet,
             kind: Tokens::Constant,
             held: 0.0,
@@ -77,7 +86,7 @@ impl Bucket {
 
     /// Sets depth and kind; at least `at_once` packets fit.
     pub(super) fn configure(&mut self, burst: Burst, at_once: u64) {
-        self.depth = burst.depth.get().max(at_once * self.packet);
+        self.depth = burst.depth.get().max(at_once * self.packet).max(self.largest);
         self.kind = burst.tokens;
         self.trim();
     }
@@ -103,7 +112,8 @@ impl Bucket {
     pub(super) fn accrue(&mut self, now: Time, rate: BitRate, rng: &mut Stream) {
         let full = u128::from(self.depth) * BYTE;
         // Twice at the same time, as for a directive and the packet after it: nothing has come in since.
-        if now == self.updated && self.tokens <= full && (self.is_constant() || self.until_next > 0) {
+        let is_drawn = (1..UNDRAWN).contains(&self.until_next);
+        if now == self.updated && self.tokens <= full && (self.is_constant() || is_drawn) {
             return;
         }
         if self.is_constant()
@@ -125,8 +135,16 @@ impl Bucket {
         self.updated = now;
         match self.kind {
             // A nanosecond's worth may stand above the rim: waits are rounded up, and that remainder is not lost.
-            Tokens::Constant => self.tokens = (self.tokens + work).min(full + rate),
+            Tokens::Constant => self.tokens = self.tokens.saturating_add(work).min(full + rate),
             Tokens::Poisson => {
+                if self.until_next == UNDRAWN {
+                    self.until_next = self.draw(rng);
+                }
+                let many = MANY * u128::from(self.packet) * BYTE;
+                if work > many && full > many {
+                    self.accrue_many(work, rate, rng);
+                    return;
+                }
                 while work >= self.until_next {
                     work -= self.until_next;
                     self.hold(self.until_next, rate);
@@ -145,6 +163,21 @@ impl Bucket {
                 self.hold(work, rate);
             }
         }
+    }
+
+    /// Very many Poisson tokens: their number is nearly normal, with its mean for a variance. Twelve uniform numbers make a normal
+    /// one, to within what so many tokens show.
+    #[cold]
+    fn accrue_many(&mut self, work: u128, rate: u128, rng: &mut Stream) {
+        let full = u128::from(self.depth) * BYTE;
+        let token = self.packet as f64 * BYTE as f64;
+        let mean = real(work) / token;
+        let normal = (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0;
+        let come = ((mean + mean.sqrt() * normal) * token) as u128;
+        self.hold(work / 2, rate);
+        self.tokens = self.tokens.saturating_add(come).min(full);
+        self.hold(work - work / 2, rate);
+        self.until_next = self.draw(rng);
     }
 
     /// What is stored stays so for the time in which the rate does this work.
@@ -170,6 +203,10 @@ impl Bucket {
     #[inline(always)]
     pub(super) fn take(&mut self, now: Time, size: u64, rate: BitRate) -> Option<Time> {
         debug_assert!(self.is_constant());
+        if size > self.depth {
+            self.accrue_evenly(now, rate.bits_per_sec());
+            self.make_room(size);
+        }
         let Some((tokens, cost)) = self.count(now, size, rate.bits_per_sec()) else {
             return self.take_much(now, size, rate.bits_per_sec());
         };
@@ -184,7 +221,7 @@ impl Bucket {
         const BYTE: u64 = 8_000_000_000;
         let full = self.depth.checked_mul(BYTE)?;
         let tokens = u64::try_from(self.tokens).ok()?;
-        let cost = size.min(self.depth) * BYTE;
+        let cost = size * BYTE;
         if now == self.updated && tokens <= full {
             return Some((tokens, cost));
         }
@@ -193,14 +230,19 @@ impl Bucket {
     }
 
     #[cold]
-    fn take_much(&mut self, now: Time, size: u64, rate: u64) -> Option<Time> {
+    fn accrue_evenly(&mut self, now: Time, rate: u64) {
         let full = u128::from(self.depth) * BYTE;
         if now != self.updated || self.tokens > full {
             let work = u128::from(now.since(self.updated).as_nanos()) * u128::from(rate);
             self.updated = now;
-            self.tokens = (self.tokens + work).min(full + u128::from(rate));
+            self.tokens = self.tokens.saturating_add(work).min(full + u128::from(rate));
         }
-        let cost = u128::from(size.min(self.depth)) * BYTE;
+    }
+
+    #[cold]
+    fn take_much(&mut self, now: Time, size: u64, rate: u64) -> Option<Time> {
+        self.accrue_evenly(now, rate);
+        let cost = u128::from(size) * BYTE;
         if self.tokens >= cost {
             self.tokens -= cost;
             return None;
@@ -208,9 +250,18 @@ impl Bucket {
         Some(wait(now, cost - self.tokens, rate))
     }
 
-    /// Spends `size`, or says when to ask again. A size above the depth is served from a full bucket.
+    /// Something larger than the bucket is to leave, and is paid for as a whole.
+    #[cold]
+    fn make_room(&mut self, size: u64) {
+        (self.largest, self.depth) = (size, size);
+    }
+
+    /// Spends `size`, or says when to ask again. A size above the depth makes the bucket as deep.
     pub(super) fn spend(&mut self, now: Time, size: u64, rate: BitRate) -> Option<Time> {
-        let cost = u128::from(size.min(self.depth)) * BYTE;
+        if size > self.depth {
+            self.make_room(size);
+        }
+        let cost = u128::from(size) * BYTE;
         if self.tokens >= cost {
             self.tokens -= cost;
             return None;
@@ -277,7 +328,7 @@ mod tests {
             let mut now = Time::ZERO;
             for step in 0..20_000 {
                 now += Span::from_nanos(rng.below(3) * rng.below(3_000_000));
-                let size = [40, 1000, 1500, 1 << 40][rng.below(4) as usize];
+                let size = [40, 1000, 1500, 1500 + step / 10][rng.below(4) as usize];
                 let rates = [0, 7_777_777, 100_000_000_000, u64::MAX];
                 let rate = BitRate::from_bits_per_sec(rates[rng.below(8).saturating_sub(4) as usize]);
                 if rng.below(20) == 0 {

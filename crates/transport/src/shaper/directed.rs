@@ -133,7 +133,7 @@ impl Shaper {
             Some(ProbePlan::ControlPair { .. } | ProbePlan::Cluster { .. } | ProbePlan::Padding) | None => {}
         }
         let at_once = self.at_once();
-        let had_rate = self.rate.is_some();
+        let had_rate = self.rate_in_force().is_some();
         self.bucket.accrue(self.as_of(now), self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
         if let Some(ProbePlan::Cluster { id, rate, bytes }) = directive.probe
             && self.cluster != Some(id)
@@ -150,6 +150,7 @@ impl Shaper {
         };
         if rate.is_some() && !had_rate {
             self.bucket.fill(now, at_once, rng);
+            self.forget_lateness();
         }
         self.rate = rate;
     }

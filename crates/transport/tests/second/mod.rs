@@ -8,6 +8,9 @@
 //! both say so. Vegas's timer, offsets, counts of arrivals and clocks of ticks are left out, and marks where losses are not found
 //! by time.
 //!
+//! When data may leave (`shaper.rs`, in `shaped.rs`), and datagrams (`posts.rs`), are for themselves: under directives that change at
+//! any moment. `absurd.rs` has numbers that no law directs.
+//!
 //! Both ends of ours are on the path of `path.rs`; the second writings (`both.rs`) see the same packets and times, and send nothing themselves.
 
 #![allow(
@@ -16,6 +19,7 @@
     reason = "the second writings are as plain as their texts"
 )]
 
+mod absurd;
 mod anew;
 mod asking;
 mod both;
@@ -30,11 +34,14 @@ mod found;
 mod law;
 mod linux;
 mod path;
+mod posts;
 mod proportional;
 mod rack;
 mod rack_examples;
 mod receiver;
 mod scoreboard;
+mod shaped;
+mod shaper;
 mod timer;
 
 use tailback_control::Reliability;
