@@ -25,10 +25,7 @@ struct Reported {
 
 impl Reported {
     fn new(scheme: serde_json::Value) -> Self {
-        let segment = Bytes::new(1000);
-        let max_window = Bytes::new(1 << 40);
-        let params =
-            ControllerParams { segment, initial_window: segment, initial_ssthresh: None, max_window };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 1);
         let scheme: Scheme = serde_json::from_value(scheme).expect("a scheme");
         let controller = scheme.build(&params).controller;
         let mut made =

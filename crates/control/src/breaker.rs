@@ -152,12 +152,7 @@ mod tests {
     /// ceased.
     fn ceases(arrives: f64, reports: bool) -> Option<u64> {
         let (mut rng, mut notes) = (Stream::new(1, "breaker"), Vec::new());
-        let params = ControllerParams {
-            segment: Bytes::new(1000),
-            initial_window: Bytes::new(10_000),
-            initial_ssthresh: None,
-            max_window: Bytes::MAX,
-        };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 10);
         let inner = FixedRate::new(&FixedRateConfig::default(), &params);
         let mut made = UnderBreaker::new(inner, Span::from_secs(1));
         for millis in 0..20_000 {

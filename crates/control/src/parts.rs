@@ -18,6 +18,15 @@ pub struct ControllerParams {
     pub max_window: Bytes,
 }
 
+impl ControllerParams {
+    /// A connection with segments of this size, so many of them in its initial window, no slow start threshold, and a window
+    /// that nothing limits. What is otherwise is said beside it: `ControllerParams { max_window, ..Self::unlimited(segment, 10) }`.
+    #[must_use]
+    pub fn unlimited(segment: Bytes, initial: u64) -> Self {
+        Self { segment, initial_window: segment * initial, initial_ssthresh: None, max_window: Bytes::MAX }
+    }
+}
+
 /// Any controller.
 pub type BoxedController = Box<dyn Controller + Send>;
 

@@ -10,12 +10,7 @@ use crate::path::{PACKET, Path};
 
 /// A connection at so many Mbit/s and milliseconds.
 fn connection(megabits: f64, millis: u64) -> Path<Bbr3> {
-    let params = ControllerParams {
-        segment: Bytes::new(PACKET),
-        initial_window: Bytes::new(10 * PACKET),
-        initial_ssthresh: None,
-        max_window: Bytes::new(100_000 * PACKET),
-    };
+    let params = ControllerParams::unlimited(Bytes::new(PACKET), 10);
     Path::new(Bbr3::new(&params), megabits, Span::from_millis(millis))
 }
 

@@ -13,10 +13,8 @@ const TRIP: Span = Span::from_millis(100);
 
 fn params(ssthresh: u64) -> ControllerParams {
     ControllerParams {
-        segment: SEGMENT,
-        initial_window: SEGMENT * 20,
         initial_ssthresh: Some(SEGMENT * ssthresh),
-        max_window: Bytes::MAX,
+        ..ControllerParams::unlimited(SEGMENT, 20)
     }
 }
 

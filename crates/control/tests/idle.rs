@@ -9,12 +9,7 @@ const SEGMENT: Bytes = Bytes::new(1000);
 
 /// An initial window of four, and slow start up to 40.
 fn params() -> ControllerParams {
-    ControllerParams {
-        segment: SEGMENT,
-        initial_window: SEGMENT * 4,
-        initial_ssthresh: Some(SEGMENT * 40),
-        max_window: Bytes::MAX,
-    }
+    ControllerParams { initial_ssthresh: Some(SEGMENT * 40), ..ControllerParams::unlimited(SEGMENT, 4) }
 }
 
 fn feed(controller: &mut impl Controller, feedback: &Feedback<'_>) -> f64 {

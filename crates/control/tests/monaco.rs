@@ -132,12 +132,8 @@ impl Sender {
     fn new() -> Self {
         let text = serde_json::json!({ "name": "monaco" });
         let scheme: Scheme = serde_json::from_value(text).expect("registered");
-        let params = ControllerParams {
-            segment: PACKET,
-            initial_window: Bytes::new(2000),
-            initial_ssthresh: Some(Bytes::new(2000)),
-            max_window: Bytes::new(1_000_000_000),
-        };
+        let params =
+            ControllerParams { initial_ssthresh: Some(PACKET * 2), ..ControllerParams::unlimited(PACKET, 2) };
         let mut sender = Self {
             controller: scheme.build(&params).controller,
             rng: Stream::new(1, "sender"),

@@ -30,10 +30,9 @@ struct Line {
 impl Line {
     fn new(config: &NewarkConfig) -> Self {
         let params = ControllerParams {
-            segment: Bytes::new(1000),
-            initial_window: Bytes::new(2000),
             initial_ssthresh: Some(Bytes::new(8000)),
             max_window: Bytes::new(240_000),
+            ..ControllerParams::unlimited(Bytes::new(1000), 2)
         };
         let mut checker = tailback_core::Checker::new();
         config.check(&mut checker);

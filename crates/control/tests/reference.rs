@@ -11,10 +11,8 @@ const SEGMENT: u64 = 1000;
 
 fn params(initial: u64, ssthresh: Option<u64>) -> ControllerParams {
     ControllerParams {
-        segment: Bytes::new(SEGMENT),
-        initial_window: Bytes::new(initial * SEGMENT),
         initial_ssthresh: ssthresh.map(|segments| Bytes::new(segments * SEGMENT)),
-        max_window: Bytes::new(1_000_000 * SEGMENT),
+        ..ControllerParams::unlimited(Bytes::new(SEGMENT), initial)
     }
 }
 

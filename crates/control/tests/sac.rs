@@ -9,13 +9,7 @@ use tailback_core::{
 
 fn params() -> ControllerParams {
     let segment = Bytes::new(1000);
-    let initial_window = Bytes::new(10_000);
-    ControllerParams {
-        segment,
-        initial_window,
-        initial_ssthresh: Some(segment),
-        max_window: Bytes::new(1 << 40),
-    }
+    ControllerParams { initial_ssthresh: Some(segment), ..ControllerParams::unlimited(segment, 10) }
 }
 
 fn over_reno(config: &SacConfig) -> (AnyController, AnyController) {

@@ -13,10 +13,8 @@ const SEGMENT: u64 = 1000;
 fn scheme(text: serde_json::Value, initial: u64, ssthresh: Option<u64>) -> AnyController {
     let scheme: Scheme = serde_json::from_value(text).expect("registered");
     let params = ControllerParams {
-        segment: Bytes::new(SEGMENT),
-        initial_window: Bytes::new(initial * SEGMENT),
         initial_ssthresh: ssthresh.map(|segments| Bytes::new(segments * SEGMENT)),
-        max_window: Bytes::new(1_000_000 * SEGMENT),
+        ..ControllerParams::unlimited(Bytes::new(SEGMENT), initial)
     };
     scheme.build(&params).controller
 }

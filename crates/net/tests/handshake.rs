@@ -232,6 +232,7 @@ fn an_initiation_that_was_answered_begins_no_other_session() {
     assert!(others.iter().all(|other| is_heard(other)));
     assert!(!is_heard(&first), "what was answered");
     assert!(is_heard(&twin), "another attempt");
+    assert!(!is_heard(&first), "what was answered before the other");
     assert!(is_heard(&later), "a later attempt");
     assert!(!is_heard(&twin), "an earlier attempt by now");
     // A receiver that is started again has other cookies.

@@ -80,12 +80,7 @@ pub(crate) fn probabilistic_receiver(
             "expected arrivals at finite times, each later than its round trip",
         ));
     }
-    let params = ControllerParams {
-        segment: Bytes::new(1000),
-        initial_window: Bytes::new(10_000),
-        initial_ssthresh: None,
-        max_window: Bytes::MAX,
-    };
+    let params = ControllerParams::unlimited(Bytes::new(1000), 10);
     let mut stream = Stream::new(seed, "receiver");
     let mut told = stream.clone();
     let draws = (0..10_000).map(|_| told.uniform_positive()).collect();

@@ -360,10 +360,7 @@ mod tests {
     /// Slow start takes the window up to half of what it was when the first time-out came, however many follow.
     #[test]
     fn a_second_time_out_in_a_row_halves_nothing_more() {
-        let segment = Bytes::new(1000);
-        let max_window = Bytes::new(1 << 30);
-        let params =
-            ControllerParams { segment, initial_window: segment * 40, initial_ssthresh: None, max_window };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 40);
         let mut copa = Copa::new(&CopaConfig::default(), &params);
         for consecutive in [1, 2] {
             copa.on_event(CongestionEvent::Timeout { consecutive });

@@ -335,9 +335,7 @@ mod tests {
     use super::*;
 
     fn params() -> ControllerParams {
-        let segment = Bytes::new(1000);
-        let max_window = Bytes::new(1 << 40);
-        ControllerParams { segment, initial_window: segment, initial_ssthresh: None, max_window }
+        ControllerParams::unlimited(Bytes::new(1000), 1)
     }
 
     fn report(packets: u32, lost: u32) -> Envelope {

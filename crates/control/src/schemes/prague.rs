@@ -296,10 +296,7 @@ mod tests {
     /// fraction is 1 at most, and moves alpha by a sixteenth of what it is off.
     #[test]
     fn no_more_than_all_is_marked() {
-        let segment = Bytes::new(1000);
-        let max_window = Bytes::new(1 << 30);
-        let params =
-            ControllerParams { segment, initial_window: segment * 10, initial_ssthresh: None, max_window };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 10);
         for (marked, expected) in [(1.0, 0.484_375), (4.0, 0.531_25), (8.0, 0.531_25)] {
             let mut prague = Prague::new(&PragueConfig::default(), &params);
             (prague.alpha, prague.seen, prague.round_over) = (0.5, true, true);

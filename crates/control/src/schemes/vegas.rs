@@ -350,12 +350,7 @@ mod tests {
     /// The windows after losses at 100, 110, … ms of packets that left then, for the first time or again.
     fn windows(retransmission: Retransmission, losses: &[(u64, bool)]) -> Vec<u64> {
         let segment = Bytes::new(1000);
-        let params = ControllerParams {
-            segment,
-            initial_window: segment * 40,
-            initial_ssthresh: None,
-            max_window: Bytes::MAX,
-        };
+        let params = ControllerParams::unlimited(segment, 40);
         let mut vegas = Vegas::new(&VegasConfig { retransmission, ..VegasConfig::default() }, None, &params);
         let mut rng = Stream::new(1, "test");
         let mut cx = Cx { rng: &mut rng, notes: None };

@@ -144,10 +144,8 @@ mod tests {
     fn a_loss_leaves_what_fills_the_pipe() {
         let segment = Bytes::new(1000);
         let params = ControllerParams {
-            segment,
-            initial_window: segment * 40,
             initial_ssthresh: Some(segment * 2),
-            max_window: Bytes::MAX,
+            ..ControllerParams::unlimited(segment, 40)
         };
         let mut westwood = WestwoodConfig {}.build(&params).controller;
         let mut rng = Stream::new(1, "test");

@@ -1,11 +1,13 @@
 //! A stand-in for a receiving endpoint: hands arrivals to a scheme's receiver's half and takes its reports, in the order in
 //! which an endpoint does. No assertion about what reports say lives here.
 
-use tailback_control::{BoxedPolicy, ControllerParams, SCHEMES, Scheme};
+use tailback_control::{BoxedPolicy, SCHEMES, Scheme};
 use tailback_core::{
     Annex, Arrival, BitRate, Bytes, ControlInfo, Cx, Ecn, FlowId, Kind, Lane, Outgoing, Packet, PairPosition,
     Span, Stream, Time,
 };
+
+use crate::script::params;
 
 /// What arrives next, and how long after what came before.
 #[derive(Clone, Debug)]
@@ -34,15 +36,6 @@ pub(crate) enum Stamp {
     None,
     Honest,
     Forged(u64, u64),
-}
-
-fn params() -> ControllerParams {
-    ControllerParams {
-        segment: Bytes::new(1000),
-        initial_window: Bytes::new(2000),
-        initial_ssthresh: None,
-        max_window: Bytes::new(100_000),
-    }
 }
 
 /// One receiver's half, called as an endpoint calls it.

@@ -89,12 +89,8 @@ fn reports() -> impl Strategy<Value = Report> {
 
 /// A connection as in most tests: segments of 1000 bytes, a window of 2 to begin with and of 100 at most.
 pub(crate) fn params() -> ControllerParams {
-    ControllerParams {
-        segment: Bytes::new(1000),
-        initial_window: Bytes::new(2000),
-        initial_ssthresh: None,
-        max_window: Bytes::new(100_000),
-    }
+    let max_window = Bytes::new(100_000);
+    ControllerParams { max_window, ..ControllerParams::unlimited(Bytes::new(1000), 2) }
 }
 
 /// A transport in miniature.

@@ -1,6 +1,7 @@
 //! Cookies: what a receiver gives to whoever says hello, so that it keeps nothing before the sender has shown that it
 //! receives where it says it is (as in RFC 9147 §5.1 and RFC 9000 §8.1). Only the secret is kept, and it changes. A cookie
-//! says when it was made, by the receiver's own clock, so that of two that come back the receiver knows the older one.
+//! says when it was made, by the receiver's own clock, so that of two that come back the receiver knows the older one: where its
+//! clock stands still between two of them, the later one says a nanosecond more.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,6 +22,8 @@ pub struct Cookies {
     current: hmac::Key,
     previous: hmac::Key,
     since: Time,
+    /// What the newest cookie says.
+    last: Option<Time>,
     random: Random,
 }
 
@@ -31,12 +34,14 @@ impl Cookies {
     /// Where the system has no random numbers.
     pub fn new(mut random: Random, now: Time) -> Result<Self, ring::error::Unspecified> {
         let (current, previous) = (fresh(&mut random)?, fresh(&mut random)?);
-        Ok(Self { current, previous, since: now, random })
+        Ok(Self { current, previous, since: now, last: None, random })
     }
 
     /// The cookie of a sender at this address, with this nonce.
     pub fn make(&mut self, now: Time, from: SocketAddr, nonce: u64) -> [u8; COOKIE] {
         self.renew(now);
+        let now = self.last.map_or(now, |last| now.max(last + Span::from_nanos(1)));
+        self.last = Some(now);
         let mut cookie = [0; COOKIE];
         let (made, code) = cookie.split_at_mut(COOKIE - CODE);
         made.copy_from_slice(&now.as_nanos().to_be_bytes());

@@ -188,12 +188,7 @@ mod tests {
     /// A sample without a rate is none: neither its loss nor what it says of time and data counts (`bbr_update_bw`).
     #[test]
     fn a_sample_without_a_rate_is_none() {
-        let params = ControllerParams {
-            segment: Bytes::new(1000),
-            initial_window: Bytes::new(10_000),
-            initial_ssthresh: None,
-            max_window: Bytes::new(1 << 30),
-        };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 10);
         for rate in [None, Some(BitRate::from_bits_per_sec(8_000_000))] {
             let mut bbr = Bbr1::new(&Bbr1Config::default(), &params);
             for at in 0..8 {

@@ -225,12 +225,7 @@ mod tests {
     /// §5.5.8 of the draft: the lesser of what the threshold and what the delay holds back.
     #[test]
     fn the_window_has_room_for_what_is_held_back_at_the_present_rate() {
-        let params = ControllerParams {
-            segment: Bytes::new(1000),
-            initial_window: Bytes::new(100_000),
-            initial_ssthresh: None,
-            max_window: Bytes::new(1_000_000),
-        };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 100);
         let mut bbr = Bbr3 { acks: Some(Box::default()), state: State::Cruise, ..Bbr3::new(&params) };
         let quanta = bbr.control.with_quanta(0.0, false);
         for (rate, room) in [(5e5, 10_000.0), (1e6, 20_000.0), (2e6, 25_000.0)] {

@@ -136,12 +136,7 @@ mod tests {
     }
 
     fn new() -> Bbr3 {
-        Bbr3::new(&ControllerParams {
-            segment: Bytes::new(1200),
-            initial_window: Bytes::new(12_000),
-            initial_ssthresh: None,
-            max_window: Bytes::new(1 << 30),
-        })
+        Bbr3::new(&ControllerParams::unlimited(Bytes::new(1200), 10))
     }
 
     /// At the end of a round of loss: so many pieces, bytes lost of 10 000 in flight, and bytes delivered when the packet left.

@@ -175,12 +175,7 @@ mod tests {
             (19_999.0, false, State::Up, false, true),
             (19_999.0, true, State::Down, false, false),
         ] {
-            let mut bbr = Bbr3::new(&ControllerParams {
-                segment: Bytes::new(1000),
-                initial_window: Bytes::new(10_000),
-                initial_ssthresh: None,
-                max_window: Bytes::new(1 << 30),
-            });
+            let mut bbr = Bbr3::new(&ControllerParams::unlimited(Bytes::new(1000), 10));
             (bbr.state, bbr.prev_too_high, bbr.model.bounds.inflight_long) = (State::Up, true, 20_000.0);
             let sample =
                 DeliverySample { rate: Some(BitRate::from_bits_per_sec(8000)), ..Default::default() };

@@ -295,8 +295,7 @@ mod tests {
     };
 
     fn params() -> ControllerParams {
-        let max_window = Bytes::new(1 << 40);
-        ControllerParams { segment: SIZE, initial_window: SIZE, initial_ssthresh: None, max_window }
+        ControllerParams::unlimited(SIZE, 1)
     }
 
     /// A receiver that has told 50 kB/s, 100 ms away.

@@ -19,12 +19,7 @@ fn at(millis: u64) -> Time {
 }
 
 fn params() -> ControllerParams {
-    ControllerParams {
-        segment: Bytes::new(PACKET),
-        initial_window: Bytes::new(10_000),
-        initial_ssthresh: None,
-        max_window: Bytes::MAX,
-    }
+    ControllerParams::unlimited(Bytes::new(PACKET), 10)
 }
 
 /// What a sender sent: packets by second, and seconds in which it said that it cannot know.

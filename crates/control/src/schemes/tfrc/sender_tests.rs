@@ -19,12 +19,7 @@ struct Bench {
 
 impl Bench {
     fn new(config: &TfrcConfig) -> Self {
-        let params = ControllerParams {
-            segment: Bytes::new(1000),
-            initial_window: Bytes::new(10_000),
-            initial_ssthresh: None,
-            max_window: Bytes::MAX,
-        };
+        let params = ControllerParams::unlimited(Bytes::new(1000), 10);
         Self { sender: Tfrc::new(config, &params), rng: Stream::new(1, "tfrc"), next: 0 }
     }
 

@@ -415,13 +415,7 @@ mod tests {
 
     /// Past the start, at 10 Mbit/s with round trips of 40 ms.
     fn vivace() -> Vivace {
-        let size = Bytes::new(1500);
-        let params = ControllerParams {
-            segment: size,
-            initial_window: size * 10,
-            initial_ssthresh: None,
-            max_window: size * 10_000,
-        };
+        let params = ControllerParams::unlimited(Bytes::new(1500), 10);
         let mut vivace = Vivace::new(&VivaceConfig::default(), &params);
         (vivace.smoothed, vivace.starting, vivace.rate) = (Some(Span::from_millis(40)), false, 10.0);
         vivace

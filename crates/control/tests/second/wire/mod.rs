@@ -54,10 +54,8 @@ pub(crate) struct Wire<S> {
 
 pub(crate) fn params(initial: u64, ssthresh: Option<u64>) -> ControllerParams {
     ControllerParams {
-        segment: Bytes::new(SEGMENT),
-        initial_window: Bytes::new(initial * SEGMENT),
         initial_ssthresh: ssthresh.map(|segments| Bytes::new(segments * SEGMENT)),
-        max_window: Bytes::new(1 << 40),
+        ..ControllerParams::unlimited(Bytes::new(SEGMENT), initial)
     }
 }
 
