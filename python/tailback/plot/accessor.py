@@ -58,7 +58,7 @@ class Plots(Figures):
                 overtime.fit(axis, result)
                 axis.set_xlim(0.0, result.duration)
             axes[-1].set_xlabel("time (s)")
-            series.legend(made, axes)
+            series.legend(made, axes, most=series.MOST)
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
 
@@ -78,7 +78,7 @@ class Plots(Figures):
             axes[len(timed) - 1].set_xlabel("time (s)")
             for axis, panel in zip(axes[len(timed) :], others, strict=True):
                 panel(axis, result, link)
-            series.legend(made, axes)
+            series.legend(made, axes, most=series.MOST)
             # The first panel has a title of its own.
             axes[0].set_title(f"{result.title}, seed {result.seed}\n{axes[0].get_title(loc='left')}", pad=6)
         return made
@@ -165,5 +165,5 @@ class Plots(Figures):
             overtime.mark_warm_up(axes[0], self._result)
             axes[0].set_xlabel("time (s)")
             axes[0].set_xlim(0.0, self._result.duration)
-            series.legend(made, axes)
+            series.legend(made, axes, most=series.MOST)
         return made

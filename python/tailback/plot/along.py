@@ -27,7 +27,7 @@ LETTER = 0.075
 """Inches that a letter of a tick's name is wide, on average."""
 LINE = 0.16
 """Inches that a line of ticks' names is high."""
-TURNED = 0.2
+TURNED = 0.15
 """Inches of an axis that a name takes which stands obliquely below it."""
 _FILLED = 0.8
 """The part of a panel's width between its first and its last place, margins and labels of the other axis taken off."""

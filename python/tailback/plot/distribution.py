@@ -76,7 +76,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
     axis.set_xlabel(text.replace("mean queueing", "queueing"))
     axis.set_ylabel("part of the time")
     axis.set_ylim(0.0, 1.0)
-    series.legend(made, [axis])
+    series.legend(made, [axis], most=series.MOST)
 
 
 def steps(axis: Axes, values: NDArray[np.float64], name: str, index: int) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tailback.errors import NotFoundError, refused, unknown
 from tailback.plot import series
 from tailback.plot.looks import Looks
+from tailback.plot.style import SERIES
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def throughput_delay(
     axis.invert_xaxis()
     # Outside, for the corner itself is where the best would be.
     series.head(axis, series.pooled(runs, columns, "mark"), right="better ↗")
-    series.legend(made, [axis], parts=looks.explained(axis))
+    series.legend(made, [axis], parts=looks.explained(axis), most=SERIES)
 
 
 def _told_apart(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from matplotlib.textpath import TextPath
 
 from tailback.errors import unknown
 from tailback.plot.along import span, width_of
-from tailback.plot.style import Drawing, letters
+from tailback.plot.style import COLOURS, DASHES, Drawing, letters
 from tailback.results.units import LABELS
 from tailback.units import scale_of
 
@@ -31,6 +31,8 @@ ROW = 0.175
 """Inches that each further row takes."""
 MOST = 24
 """So many lines of one panel have a name each; nobody tells more apart."""
+DIFFERENT = len(COLOURS) * len(DASHES)
+"""So many lines of a sweep have one: further ones look as others do."""
 _SIZE = 8.5
 """Points that the letters of a legend are high."""
 _BESIDE = 5.2
@@ -105,10 +107,12 @@ def head(axis: Axes, text: str, *, right: str = "") -> None:
     axis.set_title(right, loc="right", fontsize=letters(_HEAD))
 
 
-def legend(made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | None = None) -> None:
+def legend(
+    made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | None = None, most: int = DIFFERENT
+) -> None:
     """One legend above all panels, where any line has a name; inside the first panel where the figure is the caller's,
     who may have other things above it. ``parts`` names the entries where not every line is to have one; each part begins a row.
-    Of more than :data:`MOST` entries in a part the last says how many lines have none."""
+    Of more than ``most`` entries in a part the last says how many lines have none."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -116,7 +120,7 @@ def legend(made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | 
                 found.setdefault(name, handle)
     if not found:
         return
-    listed = [_few(part) for part in ([list(found)] if parts is None else parts)]
+    listed = [_few(part, most) for part in ([list(found)] if parts is None else parts)]
     shown = sum(map(len, listed))
     columns = _columns(listed, made.get_figwidth()) if isinstance(made, Drawing) else 1 + shown // 4
     # matplotlib fills column by column, people read row by row.
@@ -132,9 +136,9 @@ def legend(made: Figure, axes: Sequence[Axes], parts: Sequence[Sequence[str]] | 
         axes[0].legend(handles, names, ncols=columns)
 
 
-def _few(names: Sequence[str]) -> Sequence[str]:
+def _few(names: Sequence[str], most: int) -> Sequence[str]:
     """The names of a legend's part that there is room for, and how many more there are."""
-    return names if len(names) <= MOST else [*names[: MOST - 1], f"and {len(names) - MOST + 1} more"]
+    return names if len(names) <= most else [*names[: most - 1], f"and {len(names) - most + 1} more"]
 
 
 def _empty() -> Line2D:
