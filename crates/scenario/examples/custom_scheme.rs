@@ -59,11 +59,8 @@ fn delivered() -> Result<Vec<(String, u64)>, Problems> {
     CUSTOM_SCHEMES.enter("my-aimd", CustomScheme::new(Aimd::new));
     let outcome = Run::new(Scenario::from_json(SCENARIO)?, None)?.finish()?;
     let names = ["mine", "sack"].map(str::to_owned);
-    let bytes = outcome.flows.0.into_iter().find_map(|(name, column)| match column {
-        tailback_scenario::table::Column::U64(values) if name == "goodput_bytes" => Some(values),
-        _ => None,
-    });
-    Ok(names.into_iter().zip(bytes.unwrap_or_default()).collect())
+    let bytes = outcome.flows.counts("goodput_bytes").iter().copied();
+    Ok(names.into_iter().zip(bytes).collect())
 }
 
 fn main() {
