@@ -192,16 +192,12 @@ impl Post {
             if self.acks || !waiting.is_empty() || !shaper.pads() {
                 return None;
             }
-            return match shaper.ask(now, PACKET, None, Some(0), rng) {
-                Err(at) => {
-                    self.wake = at;
-                    None
-                }
-                Ok(_) => {
-                    let number = self.leaves(now, rng);
-                    Some(Left::Padding { number, size: PACKET })
-                }
-            };
+            if let Err(at) = shaper.ask(now, PACKET, None, Some(0), rng) {
+                self.wake = at;
+                return None;
+            }
+            let number = self.leaves(now, rng);
+            return Some(Left::Padding { number, size: PACKET });
         };
         let behind = waiting.get(1).copied().filter(|behind| self.fits(size + behind));
         let place = match &mut self.shaper {

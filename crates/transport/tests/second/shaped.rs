@@ -279,9 +279,10 @@ fn pairs(timeout: u64) -> Directive {
     Directive { probe, ..rate(8_000_000) }
 }
 
-fn cluster(rate: u64) -> Option<ProbePlan> {
-    let rate = BitRate::from_bits_per_sec(rate);
-    Some(ProbePlan::Cluster { id: 1, rate, bytes: Bytes::new(100 * PACKET) })
+/// A hundred packets, a millisecond each.
+fn cluster() -> ProbePlan {
+    let rate = BitRate::from_bits_per_sec(8_000_000);
+    ProbePlan::Cluster { id: 1, rate, bytes: Bytes::new(100 * PACKET) }
 }
 
 /// A gate closes between the two packets of a pair: what leaves when it opens would be measured as if it had been back to back.
@@ -315,8 +316,7 @@ fn another_wait_for_a_partner_counts_at_once() {
 fn a_cluster_without_a_rate_waits_for_its_first_token() {
     for tokens in [Tokens::Constant, Tokens::Poisson] {
         let mut both = Both::new(0);
-        let directive =
-            Directive { rate: None, burst: burst(0, tokens), probe: cluster(8_000_000), ..rate(0) };
+        let directive = Directive { rate: None, burst: burst(0, tokens), probe: Some(cluster()), ..rate(0) };
         both.direct(0, &directive);
         let wait = both.ask(0, PACKET, None, None).expect_err("nothing has come");
         assert_eq!(both.ask(wait, PACKET, None, None), Ok(PairPosition::Single), "{tokens:?}");
@@ -327,7 +327,7 @@ fn a_cluster_without_a_rate_waits_for_its_first_token() {
 #[test]
 fn a_rate_that_comes_and_goes_does_not_hasten_a_cluster() {
     let mut both = Both::new(0);
-    let without = Directive { rate: None, probe: cluster(8_000_000), ..rate(0) };
+    let without = Directive { rate: None, probe: Some(cluster()), ..rate(0) };
     both.direct(0, &without);
     let mut left = 0;
     for micro in 1..=10_000 {

@@ -10,7 +10,7 @@
 //! whole size; a cluster that has begun leaves whatever is directed then, until another
 //! begins; one that leaves is late by a millisecond at most. Random numbers are drawn in the same order.
 
-use tailback_core::{Directive, Gate, PairPosition, ProbePlan, Stream, Tokens};
+use tailback_core::{BitRate, Directive, Gate, PairPosition, ProbePlan, Stream, Tokens};
 
 /// A byte's worth of tokens, which are counted in bits times nanoseconds per second.
 const BYTE: u128 = 8_000_000_000;
@@ -96,7 +96,7 @@ impl Shaper {
 
     fn rate_of(&self, directive: &Directive) -> Option<u64> {
         let media = directive.media.filter(|_| self.endless);
-        directive.rate.into_iter().chain(media).map(|rate| rate.bits_per_sec()).min()
+        directive.rate.into_iter().chain(media).map(BitRate::bits_per_sec).min()
     }
 
     /// The rate that is kept, if one is.
