@@ -1,10 +1,11 @@
 //! A column of texts, one behind another in one piece of memory: a text of its own for each takes three times as much, and a
 //! call of the allocator. Whose texts they are is `columns/`'s.
 
+use std::fmt;
 use std::ops::Index;
 
 /// Texts by row.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Texts {
     text: String,
     /// Where each ends.
@@ -34,6 +35,12 @@ impl Index<usize> for Texts {
     fn index(&self, row: usize) -> &str {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[row]]
+    }
+}
+
+impl fmt::Debug for Texts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
