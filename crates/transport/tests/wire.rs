@@ -118,6 +118,21 @@ fn golden_request() {
 }
 
 #[test]
+fn a_range_of_nothing_is_refused() {
+    let packet = Packet::new(Kind::Ack, FlowId(7), 1, Bytes::new(40));
+    let mut blocks = AckBlocks { count: 1, ..AckBlocks::default() };
+    blocks.blocks[0] = SeqRange { start: 5, end: 6 };
+    let good = encoded(&packet, Some(&Annex::Blocks(blocks)), 0, &[]);
+    assert_eq!(decode(&good).expect("good").annex, Some(Annex::Blocks(blocks)));
+    for end in [5, 4] {
+        let mut bytes = good.clone();
+        assert_eq!(bytes.pop(), Some(6));
+        bytes.push(end);
+        assert_eq!(decode(&bytes).map(|frame| frame.annex), Err(WireError::Malformed("range")));
+    }
+}
+
+#[test]
 fn a_request_without_a_number_or_with_a_delay_for_nothing_is_refused() {
     let packet = Packet::new(Kind::Data, FlowId(7), 1, Bytes::new(100));
     let request = AckRequest::new(NonZeroU16::MIN, None);

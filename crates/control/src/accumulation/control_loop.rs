@@ -242,7 +242,7 @@ mod tests {
         let mut before = control.pair();
         let mut now = at(50);
         let mut waits = Vec::new();
-        for _ in 0..4 {
+        for _ in 0..12 {
             let due = control.next_timer();
             assert!(!control.on_timer(due - Span::from_nanos(1)));
             assert!(control.on_timer(due));
@@ -252,7 +252,8 @@ mod tests {
             now = due;
         }
         assert_eq!(waits[0], Span::from_millis(200));
-        assert!(waits.windows(2).all(|pair| pair[1] == pair[0] * 2), "{waits:?}");
+        assert!(waits.windows(2).all(|pair| pair[1] == (pair[0] * 2).min(MAX_TIMEOUT)), "{waits:?}");
+        assert_eq!(waits[11], MAX_TIMEOUT);
     }
 
     #[test]

@@ -304,6 +304,31 @@ mod tests {
         assert_eq!(probes.count, 2);
     }
 
+    /// Who is told of a cluster that came more than twice as fast as it left learns nothing: something held it up on the way.
+    #[test]
+    fn a_cluster_that_came_in_a_heap_says_nothing() {
+        let found = |faster: f64| {
+            let mut probes = Probes::new(300e3, 10e6, 1200.0);
+            let (mut found, mut now, first) = (Vec::new(), 0.0, cluster(&probes));
+            while cluster(&probes) == first {
+                probes.on_sent(0.0, probes.next, 1200.0);
+                let [sent, at] = [now, 0.05 + now / faster].map(Time::from_secs_f64);
+                let (number, size) = (probes.next - 1, Bytes::new(1200));
+                found.extend(probes.on_arrivals(&[Arrived {
+                    number,
+                    size,
+                    sent,
+                    at: Some(at),
+                    marked: false,
+                }]));
+                now += 9600.0 / first.1;
+            }
+            found.last().copied()
+        };
+        assert!(found(1.9).is_some_and(|rate| (rate / 900e3 - 1.0).abs() < 0.01), "as fast as it left");
+        assert_eq!(found(2.1), None);
+    }
+
     /// Application-limited for five seconds: a cluster at twice the rate. After a drop that is over: 0.85 of what was before.
     #[test]
     fn limits_and_drops_are_probed() {
