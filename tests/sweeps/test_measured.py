@@ -126,7 +126,7 @@ def test_an_error_in_a_function_says_of_which_run(runs: tb.Runs) -> None:
 
 def test_a_field_that_is_a_path_is_named_as_it_is_written() -> None:
     link = tb.dumbbell(rate="4 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "cubic"))
-    runs = link.sweep(**{"flows[0].scheme.beta": [0.5, 0.7]}, seeds=1, cache=False, jobs=1)  # type: ignore[arg-type]
+    runs = link.sweep(**{"flows[0].scheme.beta": [0.5, 0.7]}, seeds=1, cache=False, jobs=1)  # type: ignore[arg-type]  # A swept field is a keyword of any value.
     with pytest.raises(ZeroDivisionError) as caught:
         runs.measured(mine=lambda _: 1 / 0)
     assert caught.value.__notes__[-1].endswith("runs.result(seed=1, **{'flows[0].scheme.beta': 0.5})")

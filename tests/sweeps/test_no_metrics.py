@@ -29,7 +29,7 @@ CALLS: dict[str, Callable[[tb.Runs, str], object]] = {
 @pytest.fixture(scope="module")
 def runs() -> tb.Runs:
     axes = {"flows[0].count": [1, 2], BETA: [0.5, 0.7]}
-    return LINK.with_flows(tb.flows(1, "cubic")).sweep(**axes, seeds=2, cache=False, jobs=1)  # type: ignore[arg-type]
+    return LINK.with_flows(tb.flows(1, "cubic")).sweep(**axes, seeds=2, cache=False, jobs=1)  # type: ignore[arg-type]  # A swept field is a keyword of any value.
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
