@@ -114,6 +114,31 @@ def test_a_metric_alone_is_drawn_over_the_first_axis(runs: tb.Runs) -> None:
     assert made.axes[0].get_xlabel() == "buffer (packets)"
 
 
+def test_what_differs_by_powers_of_ten_stands_on_logarithmic_axes(runs: tb.Runs) -> None:
+    """Intervals that reach below nothing do not decide where the axis ends; nor does a mean of nothing, which is counted."""
+    first = pl.col("buffer").eq("10 packets") & pl.col("rate").eq("5 Mbit/s")
+    goodput = 10.0 ** pl.col("seed")
+    table = runs.table.with_columns(
+        goodput=goodput, loss_rate=pl.when(first).then(0.0).otherwise(0.01), jain=pl.lit(0.0)
+    )
+    wide = tb.Runs(variants=runs.variants, table=table, flows=runs.flows, links=runs.links)
+    made = wide.plot.over("buffer", "goodput", "loss_rate", "jain", log=True)
+    assert [axis.get_yscale() for axis in made.axes] == ["log", "log", "linear"]
+    low, high = made.axes[0].get_ylim()
+    mean = (10.0 + 100.0 + 1000.0) / 3.0
+    assert made.axes[0].get_ylabel() == "goodput (bit/s)"
+    assert low == pytest.approx(mean / 1.3)
+    assert high > mean
+    heads = [axis.get_title(loc="left") for axis in made.axes]
+    assert heads == [
+        "",
+        "1 of 4 means are 0, which has no place on a logarithmic axis",
+        "4 of 4 means are 0, which has no place on a logarithmic axis",
+    ]
+    with pytest.raises(tb.NotFoundError, match="rate: an axis, and no metric; the axis comes first, then metrics"):
+        runs.plot.over("goodput", "rate")
+
+
 def test_errors_are_read_without_quotes_and_caught_as_ours(runs: tb.Runs, result: tb.Result) -> None:
     with pytest.raises(tb.TailbackError) as found:
         runs.summary("godput")

@@ -63,6 +63,7 @@ class RunPlots(Figures):
         *metrics: str,
         by: str | None = None,
         level: float = 0.95,
+        log: bool = False,
         ax: Axes | Sequence[Axes] | None = None,
     ) -> Figure:
         """Means of metrics against a swept field with confidence intervals, one panel per metric. Panels of Jain's index and of
@@ -73,6 +74,8 @@ class RunPlots(Figures):
             metrics: columns of ``runs.table``; goodput, queueing delay and loss where none is named.
             by: what makes a line: another axis, or ``"group"``; further axes make further lines.
             level: of the intervals.
+            log: metrics on logarithmic axes, for what differs by powers of ten. A mean of 0 has no place there; the panel
+                says how many there are.
 
         Raises:
             NotFoundError: for a name that is neither an axis nor a metric.
@@ -82,11 +85,14 @@ class RunPlots(Figures):
             if axis not in known or not self._runs.axes:
                 raise unknown("axis or metric", axis, [*self._runs.axes, *known])
             metrics, axis = (axis, *metrics), None
+        later = next((name for name in metrics if name in self._runs.axes), None)
+        if later is not None:
+            raise NotFoundError(f"{later}: an axis, and no metric; the axis comes first, then metrics")
         names = list(metrics) or levels.defaults(self._runs)
         self._expect_some()
         with style(heed=True):
             made, axes = canvas(ax, len(names), height=0.9 + 1.7 * len(names), sharex=True)
-            levels.over(made, axes, self._runs, self._axis(axis), names, by=by, level=level)
+            levels.over(made, axes, self._runs, self._axis(axis), names, by=by, level=level, log=log)
         return made
 
     def cdf(self, metric: str = "goodput", *, by: str | None = None, ax: Axes | None = None) -> Figure:
