@@ -108,6 +108,17 @@ def test_figures_say_what_they_cannot_draw(runs: tb.Runs) -> None:
         runs.plot.throughput_delay(ellipse=-1)
 
 
+def test_figures_of_a_run_without_time_series_say_why_there_are_none() -> None:
+    short = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", duration="50 ms").with_flows(tb.flows(2, "cubic"))
+    with pytest.warns(tb.results.warnings.TailbackWarning, match="there are no time series"):
+        result = short.run()
+    for name in ("throughput", "queue", "window", "rtt", "goodput", "cdf", "fairness", "phase", "overview"):
+        with pytest.raises(tb.NotFoundError, match="record.bin of 0.1 s is longer than the run of 0.05 s"):
+            getattr(result.plot, name)()
+    with pytest.raises(tb.NotFoundError, match="record.bin of 0.1 s is longer than the run of 0.05 s"):
+        result.plot.cdf("rtt")
+
+
 def test_a_metric_alone_is_drawn_over_the_first_axis(runs: tb.Runs) -> None:
     made = runs.plot.over("goodput")
     assert [axis.get_ylabel() for axis in made.axes] == ["goodput (Mbit/s)"]

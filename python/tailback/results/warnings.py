@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from tailback.errors import NotFoundError
+
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
@@ -130,6 +132,16 @@ def without_series(result: Result) -> str:
         longer = f"record.bin of {result.bin:g} s is longer than the run of {result.duration:g} s"
         return f"{longer}, so that no time series was recorded"
     return "no time series was recorded; expected record.flows or record.links other than none"
+
+
+def expect_series(result: Result) -> None:
+    """Complains where a result has no time series at all.
+
+    Raises:
+        NotFoundError: with the reason.
+    """
+    if result.flow_series.is_empty() and result.link_series.is_empty():
+        raise NotFoundError(without_series(result))
 
 
 def _receivers(result: Result, flows: pl.Series) -> list[str]:
