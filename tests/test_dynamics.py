@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import tailback as tb
+from tailback.errors import TailbackWarning
 from tailback.results import completion, dynamics, fairness, losses, metrics
-from tailback.results.warnings import TailbackWarning
 
 
 def made_up(result: tb.Result, rates: dict[str, list[float]]) -> tb.Result:

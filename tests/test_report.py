@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 import tailback as tb
 from tailback import cli
+from tailback.errors import TailbackWarning
 from tailback.papers import ledger
 from tailback.papers.item import Check, Outcome, Parameter
 from tailback.papers.reproduce import Verdict
@@ -29,7 +30,6 @@ from tailback.report import write_report
 from tailback.report.again import result_command, run_command
 from tailback.report.packed import unpacked
 from tailback.report.svg import inlined
-from tailback.results.warnings import TailbackWarning
 from tests.browser import Browser, needs_browser
 
 

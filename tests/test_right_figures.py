@@ -16,9 +16,8 @@ from matplotlib.container import ErrorbarContainer
 
 import tailback as tb
 from tailback.analysis.columns import greatest, median
-from tailback.errors import PartError
+from tailback.errors import PartError, TailbackWarning
 from tailback.results import metrics
-from tailback.results.warnings import TailbackWarning
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

@@ -102,7 +102,7 @@ def test_main_links_are_watched_or_narrow_or_drop() -> None:
     assert made.main_links["link"].to_list() == dropping == ["r0->r1"]
     watched = wide.replace(**{"record.links": ["r0->s0"]}).run().main_links["link"].to_list()
     assert sorted(watched) == ["r0->r1", "r0->s0"]
-    with pytest.warns(tb.results.warnings.TailbackWarning, match="hosts' links limit their flows"):
+    with pytest.warns(tb.TailbackWarning, match="hosts' links limit their flows"):
         narrow = wide.replace(**{"access.buffer": "5 packets", "access.rate": "1 Mbit/s"}).run()
     assert {"s0->r0", "s3->r0"} <= set(narrow.main_links["link"]), "which drop"
 

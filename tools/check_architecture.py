@@ -1,8 +1,8 @@
 """Checks the house rules that no compiler checks: which way dependencies point, where clocks and unsafe code may be.
 
-And that modules of a crate do not import each other around a circle, that no file of tests is left out, that every source
-file begins by saying what it holds, and that files and Rust items named on the documentation's pages exist. Licences and
-formatting are other tools' business.
+And that modules of a crate, or of the Python package, do not import each other around a circle, that no file of tests is
+left out, that every source file begins by saying what it holds, and that files and Rust items named on the documentation's
+pages exist. Licences and formatting are other tools' business.
 """
 
 import json
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from import_circles import import_circles  # type: ignore[import-not-found]
 from module_circles import circles  # type: ignore[import-not-found]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,11 +51,13 @@ RESERVED: dict[str, set[str]] = {
     "mimalloc": {"python"},
 }
 # Circles of modules that there are; a new one is a fault. Recursion of the matter are queues within queues (`bucket` and its
-# circle) and schemes over schemes (`sac`); in `scenario`, parts of the schema use each other's types.
+# circle) and schemes over schemes (`sac`); in `scenario`, parts of the schema use each other's types. In Python, a custom part
+# can register itself, and the registry knows its base classes.
 EXCUSED: dict[str, list[list[str]]] = {
     "control": [["scheme", "schemes::sac::config"]],
     "qdisc": [["bucket", "builtin", "config", "custom", "priority"]],
     "scenario": [["aggregate", "link", "scenario", "schedule", "template", "trace"]],
+    "tailback": [["custom.parts", "custom.registry"]],
 }
 HOME_OF_CLOCKS = "net"
 # One function beside: it tells the processor what will be read, of which the standard library has no safe form.
@@ -109,17 +112,15 @@ def dependency_faults(packages: Iterable[dict[str, object]]) -> Iterator[str]:
                 yield f"crates/{crate}: {name} is reserved for {', '.join(sorted(RESERVED[name]))}"
 
 
-def circle_faults(crate: Path) -> Iterator[str]:
-    """Modules of a crate that import each other, and circles that are excused without being there."""
-    excused = EXCUSED.get(crate.name, [])
-    found = circles(crate / "src")
+def circle_faults(where: Path, found: list[list[str]]) -> Iterator[str]:
+    """Modules of a crate or of the package that import each other, and circles that are excused without being there."""
+    excused, shown = EXCUSED.get(where.name, []), f"{where.parent.name}/{where.name}"
     for circle in found:
         if circle not in excused:
-            names = ", ".join(circle)
-            yield f"crates/{crate.name}: {names} import each other; what they share belongs into a file of its own"
+            yield f"{shown}: {', '.join(circle)} import each other; what they share belongs into a file of its own"
     for circle in excused:
         if circle not in found:
-            yield f"crates/{crate.name}: no circle {', '.join(circle)} any more; strike it from EXCUSED"
+            yield f"{shown}: no circle {', '.join(circle)} any more; strike it from EXCUSED"
 
 
 def test_faults(crate: Path) -> Iterator[str]:
@@ -226,8 +227,10 @@ def main() -> None:
     """Prints every fault and exits with 1 if there is any."""
     faults = list(dependency_faults(metadata()["packages"]))
     for crate in sorted((ROOT / "crates").iterdir()):
-        faults.extend(circle_faults(crate))
+        faults.extend(circle_faults(crate, circles(crate / "src")))
         faults.extend(test_faults(crate))
+    package = ROOT / "python" / "tailback"
+    faults.extend(circle_faults(package, import_circles(package)))
     rust, python = sources(".rs"), sources(".py")
     for path in rust:
         faults.extend(rust_faults(path))

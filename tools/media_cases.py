@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 import tailback as tb
+from tailback.errors import TailbackWarning
 from tailback.pool import Pool
 from tailback.results import dynamics
-from tailback.results.warnings import TailbackWarning
 from tailback.sweeps.design import made
 from tailback.units import number
 from tools.over_seeds import over_seeds

@@ -22,7 +22,7 @@ _TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod \w+\s*\{")
 
 def circles(sources: Path) -> list[list[str]]:
     """Every circle among the files of a folder ``src``, each as the names of its modules, sorted."""
-    return [sorted("::".join(name) or "lib" for name in circle) for circle in _strongly_connected(imports(sources))]
+    return [sorted("::".join(name) or "lib" for name in circle) for circle in strongly_connected(imports(sources))]
 
 
 def imports(sources: Path) -> Graph:
@@ -98,7 +98,7 @@ def _resolve(path: Name, files: dict[Name, Path], exported: dict[tuple[Name, str
     return module
 
 
-def _strongly_connected(graph: Graph) -> list[list[Name]]:
+def strongly_connected(graph: Graph) -> list[list[Name]]:
     """The circles of a graph (Tarjan 1972)."""
     order: dict[Name, int] = {}
     low: dict[Name, int] = {}

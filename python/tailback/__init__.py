@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ScenarioError,
         StorageError,
         TailbackError,
+        TailbackWarning,
     )
     from tailback.results import Result
     from tailback.saved import load
@@ -90,6 +91,7 @@ _HOMES = {
     "Sent": "tailback.custom",
     "StorageError": "tailback.errors",
     "TailbackError": "tailback.errors",
+    "TailbackWarning": "tailback.errors",
     "compare": "tailback.sweeps",
     "concat": "tailback.sweeps",
     "dumbbell": "tailback.scenario",
@@ -140,6 +142,7 @@ __all__ = [
     "Sent",
     "StorageError",
     "TailbackError",
+    "TailbackWarning",
     "compare",
     "concat",
     "dumbbell",

@@ -1,4 +1,5 @@
-"""What can go wrong in a way that is the user's to mend; each message says what was found and what is allowed."""
+"""What can go wrong in a way that is the user's to mend; each message says what was found and what is allowed. And what Python's
+warnings of ours are called: how one is given stands in ``callers.py``."""
 
 from __future__ import annotations
 
@@ -10,6 +11,10 @@ from typing import Any
 
 class TailbackError(Exception):
     """Something that the user can mend. The command line prints the message alone, without a traceback."""
+
+
+class TailbackWarning(UserWarning):
+    """A run's figures may not say what they seem to say."""
 
 
 class StorageError(TailbackError):

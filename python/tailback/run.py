@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tailback import forked
+from tailback.callers import warn
 from tailback.custom import runs
 from tailback.errors import refused
 from tailback.memory import budget
 from tailback.results.from_core import result_of
-from tailback.results.warnings import warn
 from tailback.scenario.seeds import one
 
 if TYPE_CHECKING:

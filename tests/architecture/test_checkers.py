@@ -23,6 +23,7 @@ def load(name: str) -> ModuleType:
 
 architecture = load("check_architecture")
 circles = load("module_circles")
+imports = load("import_circles")
 licences = load("check_licences")
 
 
@@ -188,7 +189,29 @@ def test_no_circle_is_excused_that_is_not_there(tmp_path: Path) -> None:
     crate = tmp_path / "control"
     (crate / "src").mkdir(parents=True)
     (crate / "src" / "lib.rs").write_text("//! Holds this.\n", encoding="utf-8")
-    assert [fault for fault in architecture.circle_faults(crate) if "any more" in fault]
+    found = list(architecture.circle_faults(crate, circles.circles(crate / "src")))
+    assert [fault for fault in found if fault.startswith(f"{tmp_path.name}/control: no circle") and "any more" in fault]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"a.py": "from p.b import B", "b.py": "import p.a"}, [["a", "b"]]),
+        ({"a.py": "from p.b import B", "b.py": "import a, os"}, []),
+        # Within a function, through a third, and between a folder's files.
+        ({"a.py": "def f():\n    from p.d import c", "d/c.py": "class C:\n    from p import a"}, [["a", "d.c"]]),
+        ({"a.py": "from p import b", "b.py": "from p.c import C", "c.py": "from p.a import A"}, [["a", "b", "c"]]),
+        # What only type checkers import.
+        ({"a.py": "from p.b import B", "b.py": "if TYPE_CHECKING:\n    from p.a import A"}, []),
+        ({"__init__.py": "", "a.py": "from p import nothing", "b.py": "from p.a import A"}, []),
+    ],
+)
+def test_circles_of_imports_are_found(files: dict[str, str], found: list[list[str]], tmp_path: Path) -> None:
+    package = tmp_path / "p"
+    for name, text in files.items():
+        (package / name).parent.mkdir(exist_ok=True, parents=True)
+        (package / name).write_text(text, encoding="utf-8")
+    assert imports.import_circles(package) == found
 
 
 @pytest.mark.parametrize(

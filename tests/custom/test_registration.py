@@ -16,7 +16,7 @@ import pytest
 
 import tailback as tb
 from tailback.commands.custom import use_files
-from tailback.results.warnings import TailbackWarning
+from tailback.errors import TailbackWarning
 from tests.custom.custom_parts import Aimd, Echo, Fifo, Paced, Reporter
 
 

@@ -127,7 +127,10 @@ def test_words_after_a_figure_say_what_it_shows(folder: Path) -> None:
         ("overr", "overr: no such figure; expected one of cdf, "),
         ("fairness buffer x", "fairness takes axis"),
         ("throughput_delay x", "throughput_delay takes no words, but --set NAME=VALUE"),
-        ("over --set metrik=goodput", "metrik: no such argument of over; expected one of axis, by, level, metrics"),
+        (
+            "over --set metrik=goodput",
+            "metrik: no such argument of over; expected one of axis, by, level, log, metrics",
+        ),
         ("over --set metrics", "--set: 'metrics' is not allowed; expected NAME=VALUE"),
         ("over --kind gif", "--kind: 'gif' is not allowed; expected one of svg, png, pdf"),
     ):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tailback as tb
+from tailback.errors import TailbackWarning
 from tailback.results import dynamics, metrics
-from tailback.results.warnings import TailbackWarning
 
 SOON = {"from": "0 s", "to": "1 s"}
 

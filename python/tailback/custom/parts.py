@@ -21,7 +21,7 @@ from tailback._core import (
     QueueCx,
     Sent,
 )
-from tailback.errors import PartError
+from tailback.errors import PartError, TailbackWarning
 
 
 class Made(ABCMeta):
@@ -203,7 +203,6 @@ class QueueDiscipline(ABC, metaclass=Made):
 
 def _entered(part: Any, unnamed: tuple[Any, ...], settings: dict[str, bool | float | str]) -> dict[str, Any]:
     from tailback.custom.registry import displaced, register, table  # Which knows these classes.
-    from tailback.results.warnings import TailbackWarning
 
     if unnamed:
         takes = [*inspect.signature(part.__init__).parameters][2:]

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from tailback import _core
+from tailback.callers import is_ours
 from tailback.calls import checked_call
 from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
 from tailback.custom.reports import report_reader
@@ -330,8 +331,3 @@ def _fields(thing: Any, name: str) -> list[str]:
     if getattr(_core, kind.__name__, None) is not kind:
         return []
     return [f"expected {one_of(name, [known for known in dir(kind) if not known.startswith('_')])}"]
-
-
-def is_ours(filename: str) -> bool:
-    """Whether a file is of this package."""
-    return filename.startswith(__file__.rsplit("custom", 1)[0])

@@ -11,7 +11,8 @@ from types import CodeType
 from typing import TypeVar
 
 from tailback import _core
-from tailback.custom.registry import explained, has_parts, is_ours
+from tailback.callers import is_ours
+from tailback.custom.registry import explained, has_parts
 from tailback.custom.time_limit import Watched, limit
 from tailback.errors import PartError, TailbackError
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
-from tailback.custom.registry import is_ours
+from tailback.callers import is_ours
 from tailback.errors import refused
 
 VARIABLE: Final = "TAILBACK_CALL_LIMIT"

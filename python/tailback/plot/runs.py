@@ -84,10 +84,12 @@ class RunPlots(Figures):
             known = statistics.metrics_of(self._runs.table, self._runs.axes)
             if axis not in known or not self._runs.axes:
                 raise unknown("axis or metric", axis, [*self._runs.axes, *known])
+            later = next((name for name in metrics if name in self._runs.axes), None)
+            if later is not None:
+                raise NotFoundError(
+                    f"{later}: no such metric, but an axis, which comes first: over({later!r}, {axis!r})"
+                )
             metrics, axis = (axis, *metrics), None
-        later = next((name for name in metrics if name in self._runs.axes), None)
-        if later is not None:
-            raise NotFoundError(f"{later}: an axis, and no metric; the axis comes first, then metrics")
         names = list(metrics) or levels.defaults(self._runs)
         self._expect_some()
         with style(heed=True):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from tailback.callers import warn
 from tailback.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -22,20 +21,6 @@ SPARE: Final = 0.9
 _SOME: Final = 3
 _FAR: Final = 0.1
 """Of a flow's part of a link: whoever takes Mbit/s for bit/s is below it by far more."""
-
-
-class TailbackWarning(UserWarning):
-    """A run's figures may not say what they seem to say."""
-
-
-def warn(message: str) -> None:
-    """Warns of something, at the line that called us: the nearest one that is none of this package's."""
-    from tailback.custom.registry import is_ours  # Which is slow to import where nobody is warned.
-
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and is_ours(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, TailbackWarning, stacklevel=level)
 
 
 def no_number(why: str) -> float:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tailback.errors import ArgumentError, refused
+from tailback.callers import warn
+from tailback.errors import ArgumentError, TailbackWarning, refused
 from tailback.progress import Bar
-from tailback.results.warnings import TailbackWarning, warn
 from tailback.units import counted
 
 if TYPE_CHECKING:

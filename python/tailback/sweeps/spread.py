@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tailback.results.warnings import warn
+from tailback.callers import warn
 
 if TYPE_CHECKING:
     from tailback.sweeps.runs import Runs

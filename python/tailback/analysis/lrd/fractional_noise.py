@@ -9,11 +9,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailback.analysis.arguments import expect_whole
-from tailback.analysis.lrd.estimate import Floats
 from tailback.calls import checked_call
 from tailback.errors import refused
+
+Floats = NDArray[np.float64]
 
 MOST = 1 << 28
 """Samples of a series that is made: more do not fit into the memory of most machines."""
