@@ -30,7 +30,7 @@ ELSEWHERE = {
     "make setup": "continuous integration has done it in a fresh clone, as part of `make test`, before this test runs",
     "make reproduce": "takes minutes; the tests of the papers make every item of it",
     "tailback shell --rate '20 Mbit/s' --delay '20 ms' --queue fq-codel --server 'iperf3 -s' -- "
-    "sh -c 'iperf3 -c $TAILBACK_FAR'": "needs namespaces and iperf3; tests/test_shell.py does the same with programs of its own",
+    "sh -c 'iperf3 -c $TAILBACK_FAR'": "needs namespaces and iperf3; tests/shell/ does the same with programs of its own",
     **dict.fromkeys(
         ("tailback lab wire.toml", "tailback lab beside.toml", "tailback parity beside.toml"),
         "needs namespaces and real time; tests/test_lab.py does the same, quickly",
