@@ -1,5 +1,5 @@
 """TCP Newark and its loops: against a second writing of the paper's rules, against a fluid model, and in scenarios. How a
-queue is tuned for it is in ``test_tuning.py``."""
+queue is tuned for it is in ``tuning``."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_what_was_asked_for_is_replaced_and_said(here: Path) -> None:
 
 def test_a_report_of_one_item_leaves_the_report_of_others(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tailback.papers import ledger
-    from tests.test_papers import Fake, claims
+    from tests.papers.fakes import Fake, claims
 
     made = claims(monkeypatch, one=Fake({"value": 1}), two=Fake({"value": 1}))
     asked = {"pcc/one": made[:1], "pcc": made, "pcc/two": made[1:]}
@@ -155,7 +155,7 @@ def test_a_report_of_one_item_leaves_the_report_of_others(here: Path, monkeypatc
 
 def test_a_report_of_an_earlier_version_is_left(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tailback.papers import ledger
-    from tests.test_papers import Fake, claims
+    from tests.papers.fakes import Fake, claims
 
     made = claims(monkeypatch, one=Fake({"value": 1}))
     monkeypatch.setattr(ledger, "select", lambda _: tuple(made))

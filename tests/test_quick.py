@@ -55,6 +55,18 @@ def test_only_while_it_is_imported_matplotlib_goes_undocumented() -> None:
     assert told.split() == ["refused", "True", "False", "True", "3.0"]
 
 
+def test_what_draws_begins_without_documentation() -> None:
+    told = python(
+        "from tailback.commands.quick import draws\n"
+        "@draws\n"
+        "def part(name):\n"
+        "    from matplotlib.lines import Line2D\n"
+        "    return name in (Line2D.set.__doc__ or '')\n"
+        "print(part('linewidth'))"
+    )
+    assert told == "False"
+
+
 @pytest.mark.parametrize(("said", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "2"}, "2")])
 def test_numpy_has_no_threads_unless_somebody_asks(said: dict[str, str], threads: str) -> None:
     told = python(

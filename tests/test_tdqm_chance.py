@@ -1,5 +1,5 @@
 """The theory of TDQM with chance against a plain simulation of the same windows, which was written from the paper's text before
-the theory's code was read. Packets against theory are in ``test_tuning.py``."""
+the theory's code was read. Packets against theory are in ``tuning``."""
 
 from __future__ import annotations
 

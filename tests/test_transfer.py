@@ -15,9 +15,10 @@ import pytest
 
 import tailback as tb
 from tailback.cli import app
-from tailback.commands.transfer import Common, _resolved, _Seen
+from tailback.commands.moving import Seen
 from tailback.errors import TailbackError
 from tailback.transfer import keys
+from tailback.transfer.addresses import resolved
 from tests.transfers import COMMAND, LONG, Waiting, film, home, run
 
 __all__ = ["film", "home"]
@@ -172,8 +173,8 @@ def test_all_addresses_of_a_name_are_tried(tmp_path: Path, home: dict[str, str],
     assert sent.returncode == 0, sent.stderr
     assert receiver.end()[0] == 0
     number = socket.if_nametoindex("lo")
-    assert list(_resolved("fe80::1%lo").values()) == [f"[fe80::1%{number}]:4747"]
-    assert list(_resolved("[fe80::1%lo]:5").values()) == [f"[fe80::1%{number}]:5"]
+    assert list(resolved("fe80::1%lo").values()) == [f"[fe80::1%{number}]:4747"]
+    assert list(resolved("[fe80::1%lo]:5").values()) == [f"[fe80::1%{number}]:5"]
     receiver.host = "fe80::1"
     sent = receiver.send(home, film)
     assert sent.returncode == 1
@@ -323,7 +324,7 @@ def test_keys_are_written_and_read_again() -> None:
 
 
 def test_a_path_that_carries_other_packets_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    seen = _Seen(Common("10 s", plaintext=True, out=None, as_json=False))
+    seen = Seen()
     said = {"phase": "moving", "done": 1, "total": 2, "rtt_seconds": None}
     for packet in (None, 1500, 1500, None, 1420, 1420, None, 1500):
         seen.hear(json.dumps(said | {"packet_bytes": packet}))

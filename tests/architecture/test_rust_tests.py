@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from tests.architecture.test_checkers import load
 tool = load("run_rust_tests")
 
 
-def program(folder: Path, words: str) -> object:
+def program(folder: Path, words: str) -> Any:
     """One that does what these words of the shell say."""
     path = folder / "program"
     path.write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
@@ -54,6 +56,23 @@ def test_one_that_fails_stops_none_behind_it(tmp_path: Path) -> None:
     ]
     assert not tool.all_succeed(wanted, threading.Lock())
     assert (tmp_path / "second" / "ran").exists()
+
+
+GOOD, BAD = "echo; echo 'test result: ok.'", "exit 1"
+
+
+@pytest.mark.parametrize("failing", ["waits", "computes", "documented", None])
+def test_any_failure_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failing: str | None) -> None:
+    found = []
+    for name in ("waits", "computes"):
+        (tmp_path / name).mkdir()
+        words = BAD if name == failing else GOOD
+        found.append(replace(program(tmp_path / name, words), waits=name == "waits"))
+    monkeypatch.setattr(tool, "programs", lambda: found)
+    monkeypatch.setattr(tool, "CARGO", ["false" if failing == "documented" else "true"])
+    with pytest.raises(SystemExit) as ended:
+        tool.main()
+    assert ended.value.code == (failing is not None)
 
 
 def built(monkeypatch: pytest.MonkeyPatch, *told: dict[str, object], status: int = 0) -> None:

@@ -30,14 +30,14 @@ ELSEWHERE = {
     "make setup": "continuous integration has done it in a fresh clone, as part of `make test`, before this test runs",
     "make reproduce": "takes minutes; the tests of the papers make every item of it",
     "tailback shell --rate '20 Mbit/s' --delay '20 ms' --queue fq-codel --server 'iperf3 -s' -- "
-    "sh -c 'iperf3 -c $TAILBACK_FAR'": "needs namespaces and iperf3; tests/test_shell.py does the same with programs of its own",
+    "sh -c 'iperf3 -c $TAILBACK_FAR'": "needs namespaces and iperf3; tests/shell/ does the same with programs of its own",
     **dict.fromkeys(
         ("tailback lab wire.toml", "tailback lab beside.toml", "tailback parity beside.toml"),
         "needs namespaces and real time; tests/test_lab.py does the same, quickly",
     ),
     **dict.fromkeys(
         ("tailback lab mine.toml --custom examples/gentle.py", "tailback parity mine.toml --custom examples/gentle.py"),
-        "needs namespaces and real time; tests/custom/test_real_packets.py does the same, quickly",
+        "needs namespaces and real time; tests/custom/test_files_of_parts.py does the same, quickly",
     ),
     **dict.fromkeys(
         ("make comparison", "make comparison ARGS=--quick"),
@@ -52,7 +52,7 @@ ELSEWHERE = {
         "takes minutes of all cores; tests/test_queues.py runs every scenario under one queue",
     ),
     "make media": "takes a minute of all cores; tests/test_media_cases.py builds every row and runs some",
-    ".venv/bin/tailback reproduce mtsc/fig-5": "takes a minute of all cores; tests/test_papers.py does it with fewer packets",
+    ".venv/bin/tailback reproduce mtsc/fig-5": "takes a minute of all cores; tests/papers/ does it with fewer packets",
     "cargo run --example custom_scheme": "the tests of Rust build this example and run what it runs",
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
 }
@@ -214,7 +214,7 @@ def test_page_runs_as_written(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("TAILBACK_CACHE", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(fig_5, "_effort", lambda _: (40_000, 2))  # As in tests/test_papers.py.
+    monkeypatch.setattr(fig_5, "_effort", lambda _: (40_000, 2))  # As in tests/papers/test_reproduce.py.
     draw_once(monkeypatch)
     before = set(sys.modules)
     Reader(page, tmp_path).read()

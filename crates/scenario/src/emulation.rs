@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tailback_core::{LinkId, Observation, Span, Time};
 use tailback_link::{LinkCounters, LinkSpec};
 use tailback_sim::{
-    DelayRecorder, FlowBins, FlowSnapshot, LinkBins, PACKET_ROW, PacketEvent, PacketLog, Recorded, Recorder,
-    SeriesPlan, TimeSeries,
+    DelayRecorder, FlowBins, FlowSnapshot, LinkBins, PacketEvent, PacketLog, Recorded, Recorder, SeriesPlan,
+    TimeSeries,
 };
 
 use crate::build::link_specs;
@@ -146,7 +146,7 @@ impl Emulation {
             delays.packet(now, event);
         }
         if let Some(log) = &mut self.packets {
-            self.is_log_full |= log.time.len() as u64 * PACKET_ROW >= MOST_LOGGED;
+            self.is_log_full |= log.bytes() >= MOST_LOGGED;
             if !self.is_log_full {
                 log.packet(now, event);
             }

@@ -5,6 +5,7 @@ mod absurd_input;
 mod accumulation;
 mod aggregates;
 mod altered;
+mod bad_files;
 mod bad_input;
 mod bad_queues;
 mod cells_and_multicast;

@@ -46,7 +46,7 @@ pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIM
 pub use column::{ColumnInfo, ColumnKind, SeriesColumn, Unit};
 pub use delays::{DelayRecorder, Delays, FlowDelays};
 pub use flow::FlowSpec;
-pub use logs::{LogSizes, Logs, PACKET_ROW, StateLog};
+pub use logs::{LogSizes, Logs, StateLog};
 pub use memory::MemoryLimit;
 pub use network::NetworkBuilder;
 pub use packet_log::{Digest, LogKind, PacketLog};

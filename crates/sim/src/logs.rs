@@ -8,11 +8,6 @@ use crate::delays::DelayRecorder;
 use crate::packet_log::PacketLog;
 use crate::recorder::{PacketEvent, Recorder};
 
-/// The bytes of a row of packets: what its columns add up to when they leave.
-pub const PACKET_ROW: u64 = 39;
-/// The bytes of a row of state: its columns, and a name of usual length.
-const STATE_ROW: u64 = 50;
-
 /// How many bytes the logs of a run take.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogSizes {
@@ -35,6 +30,13 @@ pub struct StateLog {
     pub value: Vec<f64>,
 }
 
+impl StateLog {
+    /// How many bytes it takes: its columns, with names of usual length.
+    fn bytes(&self) -> u64 {
+        50 * self.time.len() as u64
+    }
+}
+
 /// The recorders that see every packet and every note; a run without them does not pay for their being there.
 #[derive(Debug)]
 pub struct Logs {
@@ -55,10 +57,9 @@ pub struct Logs {
 impl Logs {
     /// How many bytes they take.
     pub(crate) fn sizes(&self) -> LogSizes {
-        let rows = |rows: Option<usize>| rows.unwrap_or(0) as u64;
         LogSizes {
-            packets: PACKET_ROW * rows(self.packets.as_ref().map(|log| log.time.len())),
-            state: STATE_ROW * rows(self.state.as_ref().map(|log| log.time.len())),
+            packets: self.packets.as_ref().map_or(0, PacketLog::bytes),
+            state: self.state.as_ref().map_or(0, StateLog::bytes),
         }
     }
 }

@@ -197,28 +197,14 @@ impl NetworkBuilder {
         let first = leaves.first_wire();
         let wires = leaves.wires().zip(first..).map(|(link, wire)| (link, numbers.of_link(link, wire)));
         let mut watch = Watch { events: &mut events, recorder: &mut recorder };
-        let links = Links::new(self.links, first, wires, &mut watch, &mut || asked(0).is_ok());
+        let links =
+            Links::new(std::mem::take(&mut self.links), first, wires, &mut watch, &mut || asked(0).is_ok());
         let mut links = links.ok_or(NetworkError::Stopped)?;
-        let mut routes = Routes::default();
-        for &(flow, governs) in &self.aggregates {
-            routes.aggregate(flow, governs, self.routes.of(flow.index()).0.len());
-        }
-        routes.reserve(2 * self.flows.len(), self.routes.links.len());
-        let equals = Equals::of(links.len(), self.routes.all());
-        // Parts of groups' routes may be equal to others.
-        let is_whole = self.groups.is_empty();
-        let mut starts = Vec::with_capacity(self.flows.len());
-        for index in 0..self.flows.len() {
-            asked(index)?;
-            let (forward, reverse) = self.routes.of(index);
-            let both = [forward, reverse];
-            let may_be_equal = both.map(|route| !is_whole || equals.may_have(route));
-            starts.push(routes.lay_both(&links, both, may_be_equal));
-        }
+        let (mut routes, mut starts) = self.lay_routes(&links, &mut asked)?;
         let cells_and_multicast =
             lay_groups(&self.groups, &self.in_cells, &links, &self.routes, &mut starts, &mut routes);
         routes.forget();
-        drop((equals, self.routes));
+        drop(self.routes);
         let ways = |(&(there, back), &answers_at_once): (&(u32, u32), &bool)| {
             let [there, back] = [there, back].map(|route| Way::of(&routes, route));
             Ways { there, back, answers_at_once }
@@ -246,6 +232,31 @@ impl NetworkBuilder {
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, flows, routes, recorder);
         sim.carry(cells_and_multicast, governed, feeding, gathering);
         Ok(sim)
+    }
+
+    /// The routes of all flows but those of groups, and where each begins, there and back.
+    fn lay_routes(
+        &self,
+        links: &Links,
+        asked: &mut impl FnMut(usize) -> Result<(), NetworkError>,
+    ) -> Result<(Routes, Vec<(u32, u32)>), NetworkError> {
+        let mut routes = Routes::default();
+        for &(flow, governs) in &self.aggregates {
+            routes.aggregate(flow, governs, self.routes.of(flow.index()).0.len());
+        }
+        routes.reserve(2 * self.flows.len(), self.routes.links.len());
+        let equals = Equals::of(links.len(), self.routes.all());
+        // Parts of groups' routes may be equal to others.
+        let is_whole = self.groups.is_empty();
+        let mut starts = Vec::with_capacity(self.flows.len());
+        for index in 0..self.flows.len() {
+            asked(index)?;
+            let (forward, reverse) = self.routes.of(index);
+            let both = [forward, reverse];
+            let may_be_equal = both.map(|route| !is_whole || equals.may_have(route));
+            starts.push(routes.lay_both(links, both, may_be_equal));
+        }
+        Ok((routes, starts))
     }
 
     fn check(&mut self, may_be_alike: bool) -> Result<(), NetworkError> {

@@ -25,6 +25,9 @@ impl LogKind {
     pub const NAMES: [&str; 4] = ["sent", "offered", "dropped", "delivered"];
 }
 
+/// The bytes of a row of the log.
+const ROW: u64 = 39;
+
 /// The packet log, in columns of equal length.
 #[derive(Debug, Default)]
 pub struct PacketLog {
@@ -47,6 +50,12 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
+    /// How many bytes it takes: what its columns add up to.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        ROW * self.time.len() as u64
+    }
+
     fn row(&mut self, now: Time, kind: LogKind, link: Option<LinkId>, packet: &Packet, reason: u8) {
         self.time.push(now.as_nanos());
         self.kind.push(kind as u8);

@@ -1,5 +1,5 @@
 //! A shaper that remembers its answers, and what it was told, gives the answers of one that counts its tokens and reads its
-//! directive anew each time. What else it obeys is in `shaping.rs`.
+//! directive anew each time. What else it obeys is in `shaping`.
 
 use proptest::prelude::*;
 use tailback_core::{

@@ -3,23 +3,13 @@
 
 use crate::pipe;
 
-use pipe::{FLOW, Fate, Pipe};
+use pipe::{FLOW, Fate, Pipe, Trouble};
 use proptest::prelude::*;
 use tailback_control::Reliability;
 use tailback_control::schemes::{Reno, RenoConfig};
 use tailback_core::{Bytes, DataAmount, Span};
 use tailback_transport::source::AnySource;
 use tailback_transport::{EcnMode, Receiver, ReceiverConfig, RtoConfig, RttSampling, Sender, StreamConfig};
-
-/// What goes wrong on a path, as probabilities.
-#[derive(Clone, Copy, Debug)]
-struct Trouble {
-    loss: f64,
-    late: f64,
-    twice: f64,
-    marks: f64,
-    ack_loss: f64,
-}
 
 fn trouble() -> impl Strategy<Value = Trouble> {
     (0.0..0.25, 0.0..0.2, 0.0..0.1, 0.0..0.2, 0.0..0.3)
@@ -86,23 +76,7 @@ proptest! {
         let handshake = config.handshake;
         let sender = Sender::new(FLOW, config, law, AnySource::finite(Bytes::new(size)));
         let test = Pipe::new(sender, Receiver::new(FLOW, receiver), Span::from_millis(20))
-            .seed(seed)
-            .script(move |_, _, rng| {
-                if rng.chance(trouble.loss) {
-                    Fate::Drop
-                } else if rng.chance(trouble.late) {
-                    Fate::Late(Span::from_millis(1 + rng.below(60)))
-                } else if rng.chance(trouble.twice) {
-                    Fate::Twice
-                } else if rng.chance(trouble.marks) {
-                    Fate::Mark
-                } else {
-                    Fate::Deliver
-                }
-            })
-            .ack_script(move |_, _, rng| {
-                if rng.chance(trouble.ack_loss) { Fate::Drop } else { Fate::Deliver }
-            })
+            .troubled(trouble, seed)
             .start()
             .run(Span::from_secs(100_000));
         prop_assert!(test.finished(), "at {}", test.now);

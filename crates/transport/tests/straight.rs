@@ -4,7 +4,7 @@
 use crate::noting::{Asks, Habits, Noting, Odd, Summing};
 use crate::pipe;
 
-use pipe::{Departure, FLOW, Fate, Pipe};
+use pipe::{Departure, FLOW, Pipe, Trouble};
 use proptest::prelude::*;
 use tailback_control::schemes::Bbr3Config;
 use tailback_control::{AnyController, Reliability, SCHEMES, Scheme};
@@ -52,21 +52,11 @@ fn habits() -> impl Strategy<Value = Habits> {
     )
 }
 
-/// What goes wrong on a path, as probabilities; mostly little, so that the straight way is taken again and again.
-#[derive(Clone, Copy, Debug)]
-struct Trouble {
-    loss: f64,
-    late: f64,
-    twice: f64,
-    mark: f64,
-    ack_loss: f64,
-    seed: u64,
-}
-
-fn trouble() -> impl Strategy<Value = Trouble> {
+/// What goes wrong, with its seed: mostly little, so that the straight way is taken again and again.
+fn trouble() -> impl Strategy<Value = (Trouble, u64)> {
     let rare = || prop_oneof![2 => Just(0.0), 3 => 0.0..0.02_f64, 1 => 0.0..0.2_f64];
     (rare(), rare(), rare(), rare(), rare(), any::<u64>()).prop_map(
-        |(loss, late, twice, mark, ack_loss, seed)| Trouble { loss, late, twice, mark, ack_loss, seed },
+        |(loss, late, twice, marks, ack_loss, seed)| (Trouble { loss, late, twice, marks, ack_loss }, seed),
     )
 }
 
@@ -208,23 +198,12 @@ fn receiver(receiver: &ReceiverConfig, reports: Option<Option<Span>>, config: &S
     }
 }
 
-fn run<C: Controller>((sender, receiver): (Sender<C>, Receiver), trouble: Trouble) -> (Seen, C) {
+fn run<C: Controller>(
+    (sender, receiver): (Sender<C>, Receiver),
+    (trouble, seed): (Trouble, u64),
+) -> (Seen, C) {
     let test = Pipe::new(sender, receiver, Span::from_millis(20))
-        .seed(trouble.seed)
-        .script(move |_, _, rng| {
-            if rng.chance(trouble.loss) {
-                Fate::Drop
-            } else if rng.chance(trouble.late) {
-                Fate::Late(Span::from_millis(1 + rng.below(60)))
-            } else if rng.chance(trouble.twice) {
-                Fate::Twice
-            } else if rng.chance(trouble.mark) {
-                Fate::Mark
-            } else {
-                Fate::Deliver
-            }
-        })
-        .ack_script(move |_, _, rng| if rng.chance(trouble.ack_loss) { Fate::Drop } else { Fate::Deliver })
+        .troubled(trouble, seed)
         .start()
         .run(Span::from_secs(1000));
     let observed = [test.sender.observe(), test.receiver.observe()];
@@ -368,7 +347,7 @@ fn a_pace_follows_the_round_trip_time_though_the_law_directs_the_same() {
         let noting = Noting::new(&config, Habits { says_same: true, ..Habits::NONE });
         Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(400_000)))
     };
-    let trouble = Trouble { loss: 0.0, late: 0.2, twice: 0.0, mark: 0.0, ack_loss: 0.0, seed: 3 };
+    let trouble = (Trouble { late: 0.2, ..Trouble::default() }, 3);
     let receiver = || receiver(&ReceiverConfig::default(), None, &config);
     let (straight, told) = run((sender(), receiver()), trouble);
     let (general, _) = run((sender().on_general_way(), receiver()), trouble);

@@ -11,11 +11,13 @@ from typing import Any
 
 import typer
 
+from tailback.commands.quick import draws
 from tailback.errors import TailbackError, refused, unknown
 from tailback.paths import isdir
 from tailback.saved import load
 
 
+@draws
 def draw_figures(
     folder: Path, words: Sequence[str], *, out: Path | None, kind: str, options: Sequence[str], trust: bool = False
 ) -> None:
@@ -25,9 +27,6 @@ def draw_figures(
         StorageError: where nothing of ours is there, or a figure cannot be written.
         TailbackError: for a figure that there is none of, or that what is there cannot show.
     """
-    from tailback.commands.quick import matplotlib_undocumented
-
-    matplotlib_undocumented()
     from tailback.plot.figures import names_of
     from tailback.plot.style import FORMATS, save
     from tailback.results.files import make_folder

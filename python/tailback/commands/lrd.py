@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.commands.console import console, show
+from tailback.commands.quick import draws
 from tailback.errors import refused
 from tailback.results.places import as_written, place, written
 from tailback.units import option
@@ -81,15 +82,13 @@ def _same(found: Study) -> Callable[[Path], bool]:
     return lambda folder: written(folder, ABOUT) == as_written(as_data(found))
 
 
+@draws
 def write(found: Study, folder: Path) -> list[Path]:
     """The overview as a figure, and the tables of estimates and of time scales.
 
     Raises:
         StorageError: where that fails.
     """
-    from tailback.commands.quick import matplotlib_undocumented
-
-    matplotlib_undocumented()
     from tailback.plot.lrd import overview
     from tailback.plot.style import save
     from tailback.results.files import make_folder, write_file

@@ -6,9 +6,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 _SIGNED = "_update_set_signature_and_docstring"
@@ -31,6 +35,17 @@ def matplotlib_undocumented() -> None:
         vars(artist)["kwdoc"] = known["kwdoc"]
         if _SIGNED in known:
             setattr(artist.Artist, _SIGNED, known[_SIGNED])
+
+
+def draws(part: Callable[P, R]) -> Callable[P, R]:
+    """A part of a command in which figures are drawn: before anything else in it can import matplotlib, that is done here."""
+
+    @wraps(part)
+    def quickly(*args: P.args, **kwargs: P.kwargs) -> R:
+        matplotlib_undocumented()
+        return part(*args, **kwargs)
+
+    return quickly
 
 
 def _nothing(_artist: object) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tailback.commands.console import stoppable
+from tailback.commands.quick import draws
 
 if TYPE_CHECKING:
     from tailback.papers.item import Fidelity
@@ -50,6 +51,7 @@ def list_items(what: Sequence[str], *, as_json: bool) -> None:
     show(table)
 
 
+@draws
 def reproduce_items(
     what: Sequence[str],
     *,
@@ -62,9 +64,6 @@ def reproduce_items(
 ) -> int:
     """Runs items, all of them ``again`` or those that were not finished before, writes figures, data and the report; gives the
     exit status."""
-    from tailback.commands.quick import matplotlib_undocumented
-
-    matplotlib_undocumented()
     from tailback.papers import ledger
     from tailback.papers.reproduce import reproduce
     from tailback.papers.reproduce import summary as fared

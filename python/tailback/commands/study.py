@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from tailback.commands.quick import draws
 from tailback.errors import refused
 from tailback.paths import isdir
 from tailback.progress import told
@@ -33,10 +34,8 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
     typer.echo(str(page))
 
 
+@draws
 def _written(folder: Path, out: Path | None, cells: Mapping[str, str | None], trust: bool) -> Path:
-    from tailback.commands.quick import matplotlib_undocumented
-
-    matplotlib_undocumented()
     from tailback.report.drawn import Cells
     from tailback.report.page import expect_room, room
     from tailback.report.sweep import write_result_report, write_sweep_report

@@ -13,6 +13,7 @@ import typer
 from tailback.commands.changes import changes_of, read_changed
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
+from tailback.commands.quick import draws
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError, unknown
 from tailback.progress import told
@@ -165,11 +166,9 @@ def _twice(field: str, before: str) -> ScenarioError:
     return ScenarioError([Problem(field.strip(), again, allowed)], "--over")
 
 
+@draws
 def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
     """Saves the runs, draws them, and prints what they say."""
-    from tailback.commands.quick import matplotlib_undocumented
-
-    matplotlib_undocumented()
     from tailback.report.sweep import write_sweep_report
     from tailback.results.places import place
     from tailback.sweeps.store import same, save

@@ -109,23 +109,10 @@ def write_result_report(
     if source is None:
         result.save(folder / "result", csv=False)
         source = (called or folder) / "result"
-    for name in ("flows", "links"):
+    files = ["flows", "links", *(["aggregates"] if result.aggregates.columns else [])]
+    for name in files:
         tables.write_csv(getattr(result, name), folder / f"{name}.csv")
-    files = ["flows", "links"]
-    aggregates = []
-    if result.aggregates.columns:
-        files.append("aggregates")
-        tables.write_csv(result.aggregates, folder / "aggregates.csv")
-        told = result.aggregates.select("aggregate", "scheme", "from", "to", "link", "data_flows", "throughput")
-        about_them = "From edge to edge; what waits to enter waits in the link named here."
-        aggregates = [_plain_table("aggregates", "Aggregates", about_them, told, result.units)]
     figures = [_figure(drawn, folder, source) for drawn in figures_of_result(result)]
-    columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
-    about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
-    about_flows = f"{about} Throughput and goodput are counted on the wire, headers included."
-    links = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
-    quiet = result.links.height - result.main_links.height
-    others = f" {quiet} others, which dropped nothing and have no time series, are in the data." if quiet else ""
     warned = [f"Warning: {warning}." for warning in result.warnings]
     context = {
         "title": result.title,
@@ -136,11 +123,7 @@ def write_result_report(
                 *warned,
             ]
         ),
-        "tables": [
-            _plain_table("flows", "Flows", about_flows, result.flows.select(columns), result.units),
-            *aggregates,
-            _plain_table("links", "Links", about + others, result.main_links.select(links), result.units),
-        ],
+        "tables": _tables_of_result(result),
         "figures": figures,
         "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in files],
         "problems": [],
@@ -151,6 +134,23 @@ def write_result_report(
         "scenarios": [{"name": "the scenario", "toml": result.scenario.to_toml()}],
     }
     return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
+
+
+def _tables_of_result(result: Result) -> list[dict[str, Any]]:
+    """Flows, aggregates where there are any, and the links that matter."""
+    about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
+    about_flows = f"{about} Throughput and goodput are counted on the wire, headers included."
+    columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
+    made = [_plain_table("flows", "Flows", about_flows, result.flows.select(columns), result.units)]
+    if result.aggregates.columns:
+        told = result.aggregates.select("aggregate", "scheme", "from", "to", "link", "data_flows", "throughput")
+        about_them = "From edge to edge; what waits to enter waits in the link named here."
+        made.append(_plain_table("aggregates", "Aggregates", about_them, told, result.units))
+    columns = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
+    quiet = result.links.height - result.main_links.height
+    others = f" {quiet} others, which dropped nothing and have no time series, are in the data." if quiet else ""
+    links = result.main_links.select(columns)
+    return [*made, _plain_table("links", "Links", about + others, links, result.units)]
 
 
 def _interactive(figures: Sequence[dict[str, Any]]) -> bool:

@@ -62,22 +62,7 @@ pub fn send<E: Endpoint>(
 ) -> Result<Sent, TransferError> {
     let path = &config.file;
     let name = bare_name(path).ok_or_else(|| TransferError::Name(path.clone()))?;
-    // A pipe may wait for ever to be opened, and a device may never end.
-    let kind = fs::metadata(path).map_err(about(path))?.file_type();
-    if kind.is_dir() {
-        return Err(about(path)(io::Error::other("a folder; expected a file, such as an archive of it")));
-    }
-    if !kind.is_file() {
-        return Err(about(path)(io::Error::other("a pipe, a socket or a device; expected a file")));
-    }
-    let mut file = File::open(path).map_err(about(path))?;
-    let before = file.metadata().map_err(about(path))?;
-    let expected = before.len();
-    let mut go_on = |done| watch(&Seen::before(Phase::Hashing, done, expected));
-    let (size, hash) = match hash_of(&mut file, &mut go_on) {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(TransferError::Stopped),
-        outcome => outcome.map_err(about(path))?,
-    };
+    let (mut file, before, (size, hash)) = open(path, &mut *watch)?;
 
     let seen = Seen::before(Phase::Waiting, 0, size);
     let (clock, mut past) = (Clock::start(), Past::default());
@@ -109,14 +94,11 @@ pub fn send<E: Endpoint>(
         let read = sending.read();
         let done = read - driver.kept() as u64;
         let outcome = outcome.map_err(|error| explained(error, &before, &file, &config.file));
-        let channel = driver.channel_mut();
-        match &outcome {
-            // Who is to go on hears of no end, and who has said nothing at all hears nothing.
-            Err(TransferError::Silent { what: "said", .. }) | Ok(Ended::Anew(..)) => {}
-            Err(TransferError::Peer { .. }) | Ok(Ended::Whole) => last_word(channel, now, &Message::Farewell),
-            Err(error) => {
-                let why = error.told(&name, Bytes::new(done), Bytes::new(size));
-                last_word(channel, now, &Message::Verdict(Err(why)));
+        if let Some(word) = last_word(&outcome, |error| error.told(&name, Bytes::new(done), Bytes::new(size)))
+        {
+            // Nobody hears whether it has come: without it the receiver goes on for a while.
+            for _ in 0..LAST_WORDS {
+                driver.channel_mut().say(now.now(), &word);
             }
         }
         let (edge, moves) = (past.edge_with(driver.counters()), past.moves + driver.channel().moves());
@@ -142,6 +124,26 @@ pub fn send<E: Endpoint>(
     }
 }
 
+/// The file, what the system says of it, and its size and hash.
+fn open(path: &std::path::Path, watch: Watch<'_>) -> Result<(File, Metadata, (u64, Hash)), TransferError> {
+    // A pipe may wait for ever to be opened, and a device may never end.
+    let kind = fs::metadata(path).map_err(about(path))?.file_type();
+    if kind.is_dir() {
+        return Err(about(path)(io::Error::other("a folder; expected a file, such as an archive of it")));
+    }
+    if !kind.is_file() {
+        return Err(about(path)(io::Error::other("a pipe, a socket or a device; expected a file")));
+    }
+    let mut file = File::open(path).map_err(about(path))?;
+    let before = file.metadata().map_err(about(path))?;
+    let expected = before.len();
+    let mut go_on = |done| watch(&Seen::before(Phase::Hashing, done, expected));
+    match hash_of(&mut file, &mut go_on) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(TransferError::Stopped),
+        hashed => Ok((file, before, hashed.map_err(about(path))?)),
+    }
+}
+
 /// What a receiver finds wrong may be so because the file has changed since it was offered.
 fn explained(error: TransferError, before: &Metadata, file: &File, path: &std::path::Path) -> TransferError {
     let is_changed = file
@@ -156,10 +158,16 @@ fn explained(error: TransferError, before: &Metadata, file: &File, path: &std::p
     }
 }
 
-/// Nobody hears whether it has come: without it the receiver goes on for a while.
-fn last_word(channel: &mut SecuredChannel, clock: Clock, word: &Message) {
-    for _ in 0..LAST_WORDS {
-        channel.say(clock.now(), word);
+/// What the receiver hears of the end of a session; `told` says an error as it is told there.
+fn last_word(
+    outcome: &Result<Ended, TransferError>,
+    told: impl FnOnce(&TransferError) -> String,
+) -> Option<Message> {
+    match outcome {
+        // Who is to go on hears of no end, and who has said nothing at all hears nothing.
+        Err(TransferError::Silent { what: "said", .. }) | Ok(Ended::Anew(..)) => None,
+        Err(TransferError::Peer { .. }) | Ok(Ended::Whole) => Some(Message::Farewell),
+        Err(error) => Some(Message::Verdict(Err(told(error)))),
     }
 }
 

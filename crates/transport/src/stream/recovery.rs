@@ -261,24 +261,7 @@ impl LossRecovery {
         let forget = reneged || !config.keep_scoreboard;
         // Where losses are found by time, what left lately may yet arrive (RFC 8985 §6.3).
         let horizon = self.rack().map_or(Some(Time::NEVER), |rack| rack.horizon(now));
-        let mut lost_edge = first;
-        let mut sacked_above = 0;
-        for number in first..end {
-            let record = self.ring.get_mut(number);
-            if record.is_sacked() && !forget {
-                sacked_above += 1;
-                continue;
-            }
-            if record.is_sacked() {
-                record.forget_sack();
-            } else if number == first || horizon.is_some_and(|horizon| record.sent_at() <= horizon) {
-                self.lose_by(number, Record::lose_all);
-            } else if record.in_network() > 0 {
-                continue;
-            }
-            lost_edge = number + 1;
-            sacked_above = 0;
-        }
+        let (lost_edge, sacked_above) = self.lose_outstanding(horizon, forget);
         if forget {
             self.sacked = 0;
             self.high_sacked = first;
@@ -306,5 +289,29 @@ impl LossRecovery {
         self.restart_timer(now, config);
         let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive.into() });
         Some(Outcome { outstanding, event, ..Outcome::default() })
+    }
+
+    /// Believes lost what left up to the horizon, and the oldest segment in any case; what is selectively acknowledged is not,
+    /// unless that is forgotten. Gives what `lost_edge` and `sacked_above` are then.
+    fn lose_outstanding(&mut self, horizon: Option<Time>, forget: bool) -> (u64, u32) {
+        let first = self.ring.first();
+        let (mut lost_edge, mut sacked_above) = (first, 0);
+        for number in first..self.ring.end() {
+            let record = self.ring.get_mut(number);
+            if record.is_sacked() && !forget {
+                sacked_above += 1;
+                continue;
+            }
+            if record.is_sacked() {
+                record.forget_sack();
+            } else if number == first || horizon.is_some_and(|horizon| record.sent_at() <= horizon) {
+                self.lose_by(number, Record::lose_all);
+            } else if record.in_network() > 0 {
+                continue;
+            }
+            lost_edge = number + 1;
+            sacked_above = 0;
+        }
+        (lost_edge, sacked_above)
     }
 }

@@ -26,6 +26,17 @@ pub enum Fate {
     Mark,
 }
 
+/// What goes wrong on a path, as probabilities.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trouble {
+    pub loss: f64,
+    /// By up to 60 ms.
+    pub late: f64,
+    pub twice: f64,
+    pub marks: f64,
+    pub ack_loss: f64,
+}
+
 /// A packet on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flying {
@@ -243,6 +254,29 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         self.path.rng = Stream::new(seed, "sender");
         self.path.fates = Stream::new(seed, "path");
         self
+    }
+
+    /// What goes wrong on the way, drawn from this seed.
+    pub fn troubled(self, trouble: Trouble, seed: u64) -> Self {
+        self.seed(seed)
+            .script(move |_, _, rng| {
+                if rng.chance(trouble.loss) {
+                    Fate::Drop
+                } else if rng.chance(trouble.late) {
+                    Fate::Late(Span::from_millis(1 + rng.below(60)))
+                } else if rng.chance(trouble.twice) {
+                    Fate::Twice
+                } else if rng.chance(trouble.marks) {
+                    Fate::Mark
+                } else {
+                    Fate::Deliver
+                }
+            })
+            .ack_script(
+                move |_, _, rng| {
+                    if rng.chance(trouble.ack_loss) { Fate::Drop } else { Fate::Deliver }
+                },
+            )
     }
 
     /// Decides on each data packet; the number counts its transmissions from 1.

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailback.analysis import mean_interval
@@ -58,11 +60,17 @@ def otherwise(lab: Lab, choices: Choices) -> ChangedLab:
     return ChangedLab(lab, lambda argument: choices.of(argument) if isinstance(argument, Run) else argument)
 
 
-def judged_too(lab: Lab, measure: Callable[[Lab], Outcome]) -> ChangedTest | None:
-    """An item's own tests under the other choices; none in quick runs, whose number would double."""
-    if not lab.full or isinstance(lab, ChangedLab):
-        return None
-    return changed(measure(otherwise(lab, OTHER)).checks)
+def judged_too(measure: Callable[[Lab], Outcome]) -> Callable[[Lab], Outcome]:
+    """An item that is judged under the other choices too; not in quick runs, whose number would double."""
+
+    @wraps(measure)
+    def both(lab: Lab) -> Outcome:
+        outcome = measure(lab)
+        if not lab.full:
+            return outcome
+        return replace(outcome, changed=changed(measure(otherwise(lab, OTHER)).checks))
+
+    return both
 
 
 def changed(checks: Iterable[Check]) -> ChangedTest:

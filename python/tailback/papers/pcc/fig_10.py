@@ -40,6 +40,7 @@ def run(seed: int, **fields: object) -> Run:
     return Run(pcc=FLOWS, tcp=FLOWS, rate=500, capacity=2000, seed=seed, series=True)._replace(**fields)  # type: ignore[arg-type]  # Fields of Run, as callers name them.
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Pools the seconds of all seeds by how many flows are on."""
     runs = [run(seed) for seed in range(1, _seeds(lab.fidelity) + 1)]
@@ -51,7 +52,6 @@ def measure(lab: Lab) -> Outcome:
     together, mixed = (mean_interval(shares) for shares in (_two_on(seen), _two_on(strangers(seen))))
     first = seen[0]
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_total_kbps": pcc.mean,
             "tcp_total_kbps": tcp.mean,

@@ -52,6 +52,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Runs every mix; the fewer probabilistic flows there are, the longer."""
     runs = {(n, m): _run(n, m, lab.fidelity) for n in PCC for m in TCP}
@@ -69,7 +70,6 @@ def measure(lab: Lab) -> Outcome:
     told = "; ".join(f"{n}: {gain:+.0f} kbit/s" for n, gain in gains.items())
     loss = {m: seen[PCC[0], m].loss for m in ENDS}
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_kbps": {str(n): {str(m): found[n, m].mean for m in TCP} for n in PCC},
             "pcc_kbps_buffer_in_proportion": _plain(even),

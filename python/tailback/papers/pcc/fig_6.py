@@ -39,6 +39,7 @@ def run(count: int, fidelity: Fidelity) -> Run:
     return shared if count == shared.pcc else Run(pcc=count, tcp=count, seconds=_seconds(fidelity))
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Pools the throughput of all flows, each over the mean of its kind in its run."""
     seconds = _seconds(lab.fidelity)
@@ -58,7 +59,6 @@ def measure(lab: Lab) -> Outcome:
     edges = np.linspace(0, 2, 41)
     density = {name: np.histogram(values, edges, density=True)[0] for name, values in (("pcc", pcc), ("tcp", tcp))}
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={
             "cov_pcc": cov_pcc,
             "cov_tcp": cov_tcp,

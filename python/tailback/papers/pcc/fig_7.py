@@ -42,6 +42,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Averages over seeds and judges the averages."""
     runs = [run(seed) for seed in range(1, _seeds(lab.fidelity) + 1)]
@@ -63,7 +64,6 @@ def measure(lab: Lab) -> Outcome:
     whole = np.flatnonzero(smooth[300:400] >= high)
     returned = _returned([np.asarray(one.on_each) for one in seen], 300)
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_settle_s": settle,
             "mean_ratio_to_350s": ratio.mean,

@@ -38,6 +38,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Runs every T."""
     ends = [PERIODS[0], PERIODS[-1]]
@@ -57,7 +58,6 @@ def measure(lab: Lab) -> Outcome:
     grows = all(a < b for a, b in itertools.pairwise(spreads))
     ratios = (data["pcc"] / data["tcp"]).to_list()
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={
             "pcc_kbps": _by(data, "pcc"),
             "tcp_kbps": _by(data, "tcp"),

@@ -47,6 +47,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Runs every rate with every seed."""
     data, toml = sweep(lab, ())
@@ -61,7 +62,6 @@ def measure(lab: Lab) -> Outcome:
     otherwise = dict(zip(once["rate"].to_list(), once["pcc"].to_list(), strict=True))
     told = f"at {reached:.0f} kbit/s" if reached else "nowhere up to 2000 kbit/s"
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={name: _by(data, column) for name, column in KEYS.items()}
         | {"pcc_kbps_evaluated_once_per_period": {str(rate): value for rate, value in otherwise.items()}},
         checks=(

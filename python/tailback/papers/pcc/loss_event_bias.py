@@ -33,6 +33,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Runs both estimators at two to four times the fair rate."""
     plain, toml = fig_9.sweep(lab, (), RATES)
@@ -60,7 +61,6 @@ def measure(lab: Lab) -> Outcome:
         )
     }
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={"pcc_kbps": by["pcc"], "tcp_kbps": by["tcp"], "spread": spread, "evaluated_once_per_period": ratios},
         checks=tuple(checks),
         data=data,

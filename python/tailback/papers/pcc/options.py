@@ -98,6 +98,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+@choices.judged_too
 def measure(lab: Lab) -> Outcome:
     """Runs all scenes, with and without the option where that is the question."""
     seeds = range(1, _seeds(lab.fidelity) + 1)
@@ -115,7 +116,6 @@ def measure(lab: Lab) -> Outcome:
     begun = [flow for part in lab.map(starts, start_ups) for flow in part]
     _, loss = fig_10.by_flows_on(lab.once(scenes.simulate, [fig_10.run(seed) for seed in seeds]))
     return Outcome(
-        changed=choices.judged_too(lab, measure),
         measured={
             "loss_monitoring": {"suspended_fig_10": ended_few, "suspended_fig_5": ended_many},
             "fixed_on_time": {"pcc_over_tcp": fixed.mean},

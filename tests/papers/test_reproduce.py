@@ -1,13 +1,9 @@
-"""The ledger, its items, and what ``tailback reproduce`` makes of them."""
+"""What ``tailback reproduce`` makes of items: verdicts, files, pages and exit status."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
-import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,66 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 import tailback as tb
-from tailback import cli, processes
-from tailback.analysis import mm1n
+from tailback import cli
 from tailback.papers import finished, ledger, reproduce
-from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter, Refutation
+from tailback.papers.item import ChangedTest, Check, Outcome, Refutation
 from tailback.papers.lab import Lab
 from tailback.papers.mtsc import fig_5
 from tailback.papers.pcc import eq_1
-from tailback.pool import Pool
-from tailback.progress import Bar
 from tailback.report import write_report
+from tests.papers.fakes import Fake, claims, run
 
 KEYS = ("id", "fidelity", "wall_s", "runs", "holds", "verdict", "test", "changed", "refuted",
         "published", "measured", "why", "figure", "data")  # fmt: skip
-BUILT = [claim for claim in ledger.claims() if claim.built]
-
-
-def test_ledger_is_complete() -> None:
-    assert len(ledger.claims()) == len({claim.id for claim in ledger.claims()}) == 73
-    papers = {paper.id for paper in ledger.papers()}
-    for claim in ledger.claims():
-        assert claim.paper in papers
-        assert claim.title
-        assert claim.source
-        assert claim.setup
-        assert claim.holds
-        assert claim.measure
-    assert {"mtsc/fig-5", "pcc/eq-1"} <= {claim.id for claim in BUILT}
-
-
-@pytest.mark.parametrize("claim", BUILT, ids=lambda claim: claim.id)
-def test_every_parameter_says_where_it_comes_from(claim: ledger.Claim) -> None:
-    for fidelity in ("quick", "full"):
-        parameters = claim.item().parameters(fidelity)
-        assert parameters
-        for parameter in parameters:
-            assert parameter.origin in {"stated", "inferred"}
-            assert parameter.why, parameter.name
-
-
-def test_selects_by_id_paper_and_all() -> None:
-    assert [claim.id for claim in ledger.select(["pcc/eq-1"])] == ["pcc/eq-1"]
-    assert [claim.id for claim in ledger.select(["all"])] == [claim.id for claim in BUILT]
-    assert all(claim.paper == "mtsc" for claim in ledger.select(["mtsc"]))
-    assert len(ledger.select(["pcc", "pcc/eq-1"])) == len(ledger.select(["pcc"]))
-
-
-def test_mm1n_scenario_is_the_queue_of_theory() -> None:
-    run = fig_5.Run(load=0.9, packets=200_000, seed=1)
-    counted = fig_5.simulate(run)
-    exact = mm1n(0.9, fig_5.PLACES)
-    assert counted.offered == pytest.approx(200_000, rel=0.01)
-    assert counted.dropped / counted.offered == pytest.approx(exact.loss[0], rel=0.05)
-    assert counted.busy == pytest.approx(exact.throughput[0], rel=0.01)
-
-
-def test_eq_1_loses_only_by_chance() -> None:
-    seen = eq_1.simulate(eq_1.Run(loss=0.01, seconds=30, seed=1))
-    assert seen.loss == pytest.approx(0.01, rel=0.1)
-    assert seen.utilization < 0.8
-    assert seen.rtt == pytest.approx(eq_1.RTT, rel=0.02)
 
 
 def test_json_has_exactly_the_keys_of_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,53 +117,6 @@ def check_page(page: str) -> None:
     assert not [link for link in loaded if "//" in link]
     assert "<script src" not in page
     assert page.count("<html") == 1
-
-
-class Fake:
-    """An item made for a test."""
-
-    def __init__(self, measured: Any, holds: bool | None = True, **more: Any) -> None:
-        self.measured, self.holds, self.more = measured, holds, more
-
-    def parameters(self, fidelity: Fidelity) -> Sequence[Parameter]:
-        """Some parameters."""
-        return (Parameter("fidelity", fidelity, "inferred", "for the test"),)
-
-    def measure(self, lab: Lab) -> Outcome:
-        """Some measurement, in the pool."""
-        squares = lab.map(square, [1, 2, 3])
-        if isinstance(self.measured, Exception):
-            raise self.measured
-        data = pl.DataFrame({"x": [1, 2, 3], "square": squares})
-        check = Check("squares", str(squares), "[1, 4, 9]", self.holds)
-        return Outcome(self.measured, [check], data, {"x": "s"}, "made up", **self.more)
-
-    def draw(self, outcome: Outcome) -> Any:
-        """Some figure."""
-        from tailback.plot import figure
-
-        made, (axis,) = figure()
-        axis.plot(outcome.data["x"], outcome.data["square"])
-        return made
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def inverse(number: int) -> float:
-    return 1 / number
-
-
-def claims(monkeypatch: pytest.MonkeyPatch, **items: Fake) -> list[ledger.Claim]:
-    made = [ledger.Claim(f"pcc/{name}", name, "§0", "set-up", ("value",), "always", {"value": 1.5}) for name in items]
-    monkeypatch.setattr(ledger.Claim, "item", lambda claim: items[claim.id.split("/")[1]])
-    return made
-
-
-def run(claims: Sequence[ledger.Claim], out: Path) -> dict[str, reproduce.Verdict]:
-    verdicts = reproduce.reproduce(claims, "quick", out, jobs=1, show_progress=False)
-    return {verdict.claim.id: verdict for verdict in verdicts}
 
 
 def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,12 +252,6 @@ def test_both_verdicts_are_shown_where_the_test_is_changed(tmp_path: Path, monke
         assert words in page
 
 
-def test_what_is_not_built_is_counted_where_a_paper_was_asked_for() -> None:
-    missing = len(ledger.claims()) - len(BUILT)
-    assert ledger.unbuilt(["all"]) == sum(ledger.unbuilt([paper.id]) for paper in ledger.papers()) == missing
-    assert ledger.unbuilt(["pcc/eq-1"]) == 0
-
-
 @pytest.mark.parametrize(
     ("item", "strict", "status"),
     [
@@ -384,73 +278,6 @@ def test_figures_and_data_are_the_same_bytes_each_time(tmp_path: Path, monkeypat
     for kind in ("figure", "data"):
         one, two = (getattr(verdicts["pcc/good"], kind).read_bytes() for verdicts in (first, second))
         assert one == two
-
-
-def test_pools_give_answers_in_order() -> None:
-    told: list[int] = []
-    with Pool(2) as pool:
-        assert pool.map(square, range(20), lambda: told.append(1)) == [n * n for n in range(20)]
-    assert len(told) == 20
-    with Pool(1) as pool, Bar("x", show=False) as bar:
-        lab = Lab("quick", pool, bar)
-        assert lab.map(square, [3]) == [9]
-        assert lab.runs == 1
-        with pytest.raises(ZeroDivisionError):
-            lab.map(inverse, [0])
-
-
-def test_threads_share_one_executor(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-
-    def start(jobs: int, _: Sequence[str]) -> ThreadPoolExecutor:
-        made.append(jobs)
-        time.sleep(0.1)
-        return ThreadPoolExecutor(1)
-
-    monkeypatch.setattr("tailback.processes.start", start)
-    with Pool(2) as pool, ThreadPoolExecutor(4) as threads:
-        assert len({id(executor) for executor in threads.map(lambda _: pool.executor, range(4))}) == 1
-    assert made == [2]
-
-
-def test_a_pool_is_stopped_while_its_processes_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, ended = threading.Event(), threading.Event()
-
-    def start(*_: object) -> ThreadPoolExecutor:
-        begun.set()
-        assert ended.wait(20)
-        raise EOFError
-
-    monkeypatch.setattr("tailback.processes.start", start)
-    monkeypatch.setattr("tailback.processes.end_server", ended.set)
-    with Pool(2) as pool, ThreadPoolExecutor(1) as threads:
-        future = threads.submit(lambda: pool.executor)
-        assert begun.wait(20)
-        pool.stop()
-        with pytest.raises(EOFError):
-            future.result(20)
-        with pytest.raises(RuntimeError, match="stopped"):
-            _ = pool.executor
-
-
-def test_calls_that_were_cancelled_may_lose_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where a full disk ends a sweep: what waits is cancelled, and then the processes end."""
-    told: list[object] = []
-    monkeypatch.setattr(threading, "excepthook", told.append)
-    with Pool(2) as pool:
-        assert isinstance(pool.executor, processes.Workers)
-        workers: Any = pool.executor
-        futures = [workers.submit(time.sleep, 60.0) for _ in range(12)]
-        while not futures[2].running() or len(workers._processes) < 2:
-            time.sleep(0.01)
-        for future in futures:
-            future.cancel()
-        thread = workers._executor_manager_thread
-        for process in list(workers._processes.values()):
-            process.terminate()
-        thread.join(timeout=20.0)
-        assert not thread.is_alive()
-    assert told == []
 
 
 def test_unwritable_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,17 @@
-//! Losses found by time (RACK-TLP, RFC 8985): the examples of §3.4, §3.5 and §9.1, the timers of §7, and what it promises of whole
-//! transfers. A second writing is in `second`.
+//! Losses found by time (RACK-TLP, RFC 8985): the examples of §3.4, §3.5 and §9.1, the reordering window, and time-outs. A
+//! second writing is in `second`.
+
+mod probes;
+mod promises;
 
 use crate::pipe;
 
 use pipe::stream::{Test, config, events, transfer};
 use pipe::{FLOW, Fate, Pipe, Scripted};
-use proptest::prelude::*;
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Annex, AppInput, Bytes, Checker, CongestionEvent, DataAmount, Directive, Kind, Packet,
-    SeqRange, Span, Time,
+    AckBlocks, Annex, AppInput, Bytes, Checker, CongestionEvent, Directive, Kind, Packet, SeqRange, Span,
+    Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -245,100 +247,6 @@ fn needless_retransmissions_make_the_window_longer() {
     assert!(some.iter().all(|number| *number < 120), "{some:?}");
 }
 
-/// A loss at the tail is repaired two round trips later and not by the timer; the last segment of several is repaired by the probe
-/// itself, which the controller hears of once, when new data is acknowledged (§7.4.2).
-#[test]
-fn a_probe_that_repairs_the_loss_is_one_event() {
-    let mut test = measured(by_time(), Scripted::window(20), &[(4, 1)]);
-    write(&mut test, 4);
-    test = test.run(Span::from_millis(600));
-    let sent: Vec<_> = test.sent().into_iter().filter(|(_, number)| *number > 3).collect();
-    assert_eq!(sent, [(200, 4), (500, 4)]);
-    assert_eq!(events(&test), []);
-    write(&mut test, 4);
-    let mut test = test.run(Span::from_millis(300));
-    assert_eq!(events(&test)[0], CongestionEvent::Loss);
-    write(&mut test, 4);
-    let test = test.run(Span::from_secs(5));
-    assert_eq!(events(&test), [CongestionEvent::Loss, CongestionEvent::RecoveryEnd]);
-    assert_eq!((test.sender.counters().timeouts, test.sender.probes()), (0, 1));
-}
-
-/// A probe that was for nothing, since the acknowledgement was late, is found out by the duplicate, whether it is named or not.
-#[test]
-fn a_needless_probe_is_no_event() {
-    for dsack in [Some(true), Some(false)] {
-        let config = by_time();
-        let receiver = ReceiverConfig { dsack, ..ReceiverConfig::default() }.matching(&config);
-        let sender = Sender::new(FLOW, config, Scripted::window(20), AnySource::pushed());
-        let mut test = Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY).start();
-        write(&mut test, 1);
-        let mut test = test.run(Span::from_millis(200)).script(|packet, count, _| {
-            let is_late = count == 1 && packet.number == 2;
-            if is_late { Fate::Late(Span::from_millis(300)) } else { Fate::Deliver }
-        });
-        write(&mut test, 2);
-        test = test.run(Span::from_secs(1));
-        assert_eq!(test.transmissions(2), 2, "a probe");
-        for _ in 0..3 {
-            write(&mut test, 4);
-            test = test.run(Span::from_secs(1));
-        }
-        assert_eq!(events(&test), [], "{dsack:?}");
-        assert_eq!(test.sender.probes(), 1);
-    }
-}
-
-/// New data is the better probe, if the receiver has room for it (§7.3); it is sent though the window is full.
-#[test]
-fn new_data_probes_if_the_receiver_has_room() {
-    for (room, probe) in [(None, 5), (Some(4.0), 4)] {
-        let config = StreamConfig { receive_window: room.map(DataAmount::Packets), ..by_time() };
-        let mut test = measured(config, Scripted::window(4), &[(1, 1), (2, 1), (3, 1), (4, 1)]);
-        write(&mut test, 20);
-        let test = test.run(Span::from_millis(250));
-        assert_eq!(test.sent_at(200), [1, 2, 3, 4]);
-        assert_eq!(test.sent_at(400), [probe], "{room:?}");
-        assert_eq!(test.sender.probes(), 1);
-        let test = test.run(Span::from_millis(50));
-        assert_eq!(test.sender.counters().timeouts, 0);
-    }
-}
-
-/// `TLP_calc_PTO` for one segment alone: later by what a receiver may delay its acknowledgement, and never later than the
-/// retransmission timer.
-#[test]
-fn one_segment_alone_is_probed_for_later() {
-    for (max_ack_delay, at) in [(0, 400), (60, 460), (1000, 0)] {
-        let rack = RackConfig { max_ack_delay: Span::from_millis(max_ack_delay), ..RackConfig::default() };
-        let mut test = measured(with(rack), Scripted::window(4), &[(1, 1)]);
-        let timeout = test.sender.timeout();
-        write(&mut test, 1);
-        let test = test.run(Span::from_secs(1));
-        let at = if at == 0 { millis(200) + timeout } else { millis(at) };
-        let times: Vec<Time> =
-            test.departures.iter().filter(|one| one.packet.number == 1).map(|one| one.at).collect();
-        assert_eq!(times, [millis(200), at]);
-        assert_eq!((test.sender.counters().timeouts, test.sender.probes()), (0, 1));
-    }
-}
-
-/// "There is no other previous loss probe still in flight" (§7.3), and the retransmission timer is the last resort.
-#[test]
-fn a_lost_probe_is_followed_by_the_timer() {
-    let mut test = written(by_time(), Scripted::halving(10)).start();
-    write(&mut test, 1);
-    let mut test = test
-        .run(Span::from_millis(200))
-        .script(|packet, _, _| if packet.number > 0 { Fate::Drop } else { Fate::Deliver });
-    write(&mut test, 3);
-    let test = test.run(Span::from_secs(30));
-    assert_eq!(test.sender.probes(), 1);
-    assert!(test.sender.counters().timeouts >= 4);
-    let second = test.departures.iter().filter(|one| one.packet.number == 1).nth(1).expect("a time-out");
-    assert!(second.at > millis(400) && second.at < millis(1000), "{}", second.at);
-}
-
 /// F-RTO and Eifel detection find a time-out that was none, and nothing that arrives is retransmitted beyond the first.
 #[test]
 fn a_spurious_timeout_is_taken_back() {
@@ -432,90 +340,4 @@ fn a_receiver_names_what_arrived_twice() {
     assert_eq!(said(None, &[0, 2, 4, 6, 1, 1]), (3, vec![(1, 2), (6, 7), (4, 5)], 64));
     assert_eq!(said(None, &[0, 2, 3, 5, 2]), (1, vec![(2, 3), (2, 4), (5, 6)], 64));
     assert_eq!(said(None, &[0, 2, 2, 3]), (1, vec![(2, 4)], 48), "it is named once");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    /// Whatever is lost, all arrives, and nothing is sent without end.
-    #[test]
-    fn all_arrives(
-        window in 1_u64..60,
-        loss in 0.0..0.3,
-        ack_loss in 0.0..0.3,
-        late in 0.0..0.2,
-        proportional: bool,
-        spurious in prop_oneof![
-            Just(SpuriousDetection::Off), Just(SpuriousDetection::FRto), Just(SpuriousDetection::Eifel)
-        ],
-        dsack: bool,
-        seed: u64,
-    ) {
-        let config = StreamConfig {
-            user_timeout: Span::MAX,
-            proportional_rate_reduction: proportional,
-            spurious,
-            ..by_time()
-        };
-        let receiver = ReceiverConfig { dsack: Some(dsack), ..ReceiverConfig::default() }.matching(&config);
-        let source = AnySource::finite(Bytes::new(400 * 960));
-        let sender = Sender::new(FLOW, config, Scripted::halving(window), source);
-        let test = Pipe::new(sender, Receiver::new(FLOW, receiver), pipe::stream::ONE_WAY)
-            .seed(seed)
-            .script(move |_, _, rng| {
-                if rng.chance(loss) { return Fate::Drop; }
-                if rng.chance(late) { Fate::Late(Span::from_millis(rng.below(80))) } else { Fate::Deliver }
-            })
-            .ack_script(move |_, _, rng| if rng.chance(ack_loss) { Fate::Drop } else { Fate::Deliver })
-            .start()
-            .run(Span::from_secs(100_000));
-        prop_assert!(test.finished());
-        prop_assert!(test.departures.len() < 4000, "{}", test.departures.len());
-        prop_assert_eq!(test.annexes.len(), 0);
-    }
-
-    /// What arrives within a quarter of the least round trip time behind what left later is not retransmitted once reordering was
-    /// seen, however much is reordered: nothing at all is, and no window is lowered.
-    #[test]
-    fn reordering_within_the_window_costs_nothing(window in 4_u64..60, share in 0.0..0.5, seed: u64) {
-        let test = transfer(by_time(), Scripted::window(window), 600)
-            .seed(seed)
-            .script(move |packet, _, rng| {
-                let is_late = packet.number > 60 && rng.chance(share);
-                if is_late {
-                    Fate::Late(Span::from_micros(rng.below(24_900)))
-                } else {
-                    overtaken_by_one(packet.number)
-                }
-            })
-            .start()
-            .run(Span::from_secs(1000));
-        prop_assert!(test.finished());
-        prop_assert_eq!(test.sender.counters().retransmitted, 0);
-        prop_assert_eq!(events(&test), []);
-    }
-
-    /// Acknowledgements that nobody sent neither make it loop nor send without end, nor stop it.
-    #[test]
-    fn forged_acknowledgements_do_no_harm(
-        forged in prop::collection::vec(
-            (0_u64..40, prop::collection::vec((0_u64..60, 1_u64..20), 0..4), 0_u64..30), 1..60
-        ),
-    ) {
-        let config = StreamConfig { user_timeout: Span::MAX, ..by_time() };
-        let mut test = transfer(config, Scripted::halving(20), 40).start();
-        for (number, ranges, wait) in forged {
-            let mut blocks = AckBlocks { count: ranges.len() as u8, ..AckBlocks::default() };
-            for (block, (start, length)) in blocks.blocks.iter_mut().zip(&ranges) {
-                *block = SeqRange { start: *start, end: start + length };
-            }
-            test.forge(Packet::new(Kind::Ack, FLOW, number, Bytes::new(40)), Some(Annex::Blocks(blocks)));
-            test = test.run(Span::from_millis(wait));
-        }
-        let sent = test.departures.len();
-        let test = test.run(Span::from_secs(100_000));
-        // An end that was falsely told acknowledged need not arrive; but all comes to rest.
-        prop_assert!(test.finished());
-        prop_assert!(sent < 3000 && test.departures.len() < 4000, "{sent} {}", test.departures.len());
-    }
 }
