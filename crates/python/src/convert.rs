@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use tailback_core::Texts;
 use tailback_scenario::Problems;
 use tailback_scenario::table::{Column, Parts, Table};
-use tailback_scenario::texts::Texts;
 
 /// The exception that carries all problems: Python's own class, so that there is one to catch.
 pub(crate) fn raise(py: Python<'_>, problems: &Problems) -> PyErr {

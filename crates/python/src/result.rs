@@ -6,9 +6,9 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
+use tailback_core::Texts;
 use tailback_scenario::Outcome;
 use tailback_scenario::table::{Parts, Stack, Table};
-use tailback_scenario::texts::Texts;
 
 use crate::convert::{Columns, list, stacked};
 

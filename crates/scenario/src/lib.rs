@@ -42,7 +42,6 @@ mod snapshot;
 pub mod spread;
 pub mod table;
 pub mod template;
-pub mod texts;
 pub mod topology;
 pub mod trace;
 pub mod transfer;

@@ -1,7 +1,8 @@
 //! Tables of columns of equal length: the form in which results leave, without a row ever being made.
 
+use tailback_core::Texts;
+
 use crate::hash::Digester;
-use crate::texts::Texts;
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]

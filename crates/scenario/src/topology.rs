@@ -5,19 +5,17 @@
 mod aggregates;
 mod buffers;
 mod flows;
-mod names;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tailback_core::{Bytes, Capacity, FieldError, Span};
+use tailback_core::{Bytes, Capacity, FieldError, Span, Texts};
 
 use crate::impairment::HostCoalescing;
 use crate::link::{AccessConfig, LinkConfig};
 use crate::scenario::Scenario;
 pub use aggregates::NetworkAggregate;
-pub use names::Names;
 
 use crate::template::{Graph, Home, ParkingLot, Star, TopologyConfig};
 
@@ -181,7 +179,7 @@ pub enum Role {
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// The nodes' names.
-    pub nodes: Names,
+    pub nodes: Texts,
     /// The directed links.
     pub links: Vec<NetworkLink>,
     /// The flows, group by group.
@@ -259,7 +257,7 @@ impl Network {
 
     /// A link's name, `from->to`.
     pub fn link_name(&self, link: &NetworkLink) -> String {
-        let ends = [link.from(), link.to()].map(|node| self.nodes.length(node));
+        let ends = [link.from(), link.to()].map(|node| self.nodes[node].len());
         let mut name = String::with_capacity(ends[0] + "->".len() + ends[1]);
         self.write_link_name(link, &mut name);
         name
@@ -298,9 +296,10 @@ impl Network {
         self.own.reserve_exact(flows);
     }
 
-    /// A host that a template makes, of whose name there is no other.
-    fn host(&mut self, letter: char, number: usize) -> usize {
-        self.nodes.push_numbered(letter, number)
+    /// A host that a template makes, of whose name there is no other. There may be millions: their names are written without the
+    /// machinery for texts.
+    fn host(&mut self, letter: &str, number: usize) -> usize {
+        self.nodes.push_joined([letter, itoa::Buffer::new().format(number)])
     }
 
     /// The node of this name.
@@ -352,12 +351,12 @@ impl Network {
                     return None;
                 }
                 let near_host = near_router.map(|router| {
-                    let host = self.host('s', number);
+                    let host = self.host("s", number);
                     self.lay_access((host, router), near_cables.of(number), near.delay.of(number, count));
                     host
                 });
                 let far_host = far_router.map(|router| {
-                    let host = self.host('d', number);
+                    let host = self.host("d", number);
                     self.lay_access((router, host), far_cables.of(number), far.delay.of(number, count));
                     host
                 });
@@ -403,7 +402,7 @@ impl Network {
                 if number % SOME == 0 && !go_on() {
                     return None;
                 }
-                let [near, far] = [(near, 's'), (far, 'd')].map(|(side, letter)| {
+                let [near, far] = [(near, "s"), (far, "d")].map(|(side, letter)| {
                     let (router, cables, delay) = side?;
                     let host = self.host(letter, number);
                     self.lay_access((host, *router), cables.of(number), delay.of(number, count));

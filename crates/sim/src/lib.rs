@@ -29,7 +29,6 @@ mod leaves;
 mod links;
 mod logs;
 mod memory;
-mod names;
 mod neighbours;
 mod network;
 mod packet_log;

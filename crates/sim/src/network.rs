@@ -1,7 +1,7 @@
 //! Puts links, flows and routes together into a simulator, and refuses what cannot run. Names, units and files are
 //! the scenario's business.
 
-use tailback_core::{BitRate, FlowId, LinkId, Span, StreamName, Time};
+use tailback_core::{BitRate, FlowId, LinkId, Span, StreamName, Texts, Time};
 use tailback_link::{LinkSpec, UnlaidLink};
 use tailback_transport::AnyReceiver;
 
@@ -12,7 +12,6 @@ use crate::flow::{Flow, FlowSpec};
 use crate::gathering::{FEWEST_WIRES, Gathering};
 use crate::leaves::LeafOrder;
 use crate::links::{Links, SOME};
-use crate::names::Names;
 use crate::neighbours::{Neighbours, Way, Ways};
 use crate::paths::Watch;
 use crate::recorder::Recorder;
@@ -26,9 +25,10 @@ use crate::timers;
 pub struct NetworkBuilder {
     seed: u64,
     links: Vec<UnlaidLink>,
-    link_names: Names,
+    /// In case something is wrong with one of them.
+    link_names: Texts,
     flows: Vec<Flow>,
-    flow_names: Names,
+    flow_names: Texts,
     /// Per flow, whether its receiver acts on packets alone and answers each at once.
     answer_at_once: Vec<bool>,
     routes: GivenRoutes,
@@ -54,9 +54,9 @@ impl NetworkBuilder {
         Self {
             seed,
             links: Vec::new(),
-            link_names: Names::default(),
+            link_names: Texts::default(),
             flows: Vec::new(),
-            flow_names: Names::default(),
+            flow_names: Texts::default(),
             answer_at_once: Vec::new(),
             routes: GivenRoutes::default(),
             leaves: LeafOrder::new(seed),

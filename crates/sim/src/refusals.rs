@@ -1,10 +1,9 @@
 //! What cannot be run, and why: the checks of links, names and routes, on which the builder and the running simulator
 //! both insist.
 
-use tailback_core::LinkId;
+use tailback_core::{LinkId, Texts};
 use tailback_link::LinkSpec;
 
-use crate::names::Names;
 use crate::routes::hash_of;
 
 /// Why a network cannot be built.
@@ -57,14 +56,13 @@ pub(crate) fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {
 
 /// Of names of which two are alike, the one that is complained of; in a sound network nobody asks.
 #[cold]
-pub(crate) fn check_unique(names: &Names) -> Result<(), NetworkError> {
+pub(crate) fn check_unique(names: &Texts) -> Result<(), NetworkError> {
     // Millions of names are alike in their first letters: their hashes are told apart much sooner.
     let mut hashed: Vec<(u64, usize)> = names.iter().map(|name| hash_of(&name)).zip(0..).collect();
     hashed.sort_unstable();
-    let alike =
-        |pair: &&[(u64, usize)]| pair[0].0 == pair[1].0 && names.get(pair[0].1) == names.get(pair[1].1);
+    let alike = |pair: &&[(u64, usize)]| pair[0].0 == pair[1].0 && names[pair[0].1] == names[pair[1].1];
     match hashed.windows(2).find(alike) {
-        Some(pair) => Err(NetworkError::DuplicateName(names.get(pair[0].1).to_owned())),
+        Some(pair) => Err(NetworkError::DuplicateName(names[pair[0].1].to_owned())),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! The table of flows: names and data, then counters between two instants.
 
-use tailback_core::{Span, Time};
+use tailback_core::{Span, Texts, Time};
 use tailback_sim::{ColumnInfo, FlowDelays, FlowSnapshot};
 
 use super::{Entry, column, columns_of, counted, given, level};
@@ -9,7 +9,6 @@ use crate::flow::FlowConfig;
 use crate::scenario::Scenario;
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
-use crate::texts::Texts;
 use crate::topology::Network;
 
 /// What the table is made of.

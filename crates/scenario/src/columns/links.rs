@@ -2,14 +2,13 @@
 
 use std::sync::LazyLock;
 
-use tailback_core::{Capacity, DropReason};
+use tailback_core::{Capacity, DropReason, Texts};
 use tailback_link::LinkCounters;
 use tailback_sim::{ColumnInfo, Unit};
 
 use super::{Entry, columns_of, counted, given, level, mean};
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Table};
-use crate::texts::Texts;
 use crate::topology::{Network, NetworkLink};
 
 /// What the table is made of.
