@@ -16,6 +16,7 @@ from matplotlib.container import ErrorbarContainer
 
 import tailback as tb
 from tailback.analysis.columns import greatest, median
+from tailback.capture.mahimahi import constant_rate, write_mahimahi
 from tailback.errors import PartError, TailbackWarning
 from tailback.results import metrics
 
@@ -111,6 +112,19 @@ def test_a_host_that_limits_is_named_and_warned_of() -> None:
     assert result.summary()["utilization"][0] > 0.95
     assert result.shown_link == "r0->r1"
     assert result.plot.overview() is not None
+
+
+def test_a_way_back_that_is_too_slow_for_a_trace_is_warned_of(tmp_path: Path) -> None:
+    trace = {"file": str(write_mahimahi(tmp_path / "fast.trace", constant_rate(400e6)))}
+    link = tb.dumbbell(delay="5 ms", buffer="2000 packets", duration="1 s", warm_up="400 ms", trace=trace)
+    base = link.with_flows(tb.flows(1, "bbr1"))
+    with pytest.warns(TailbackWarning, match=r"way back .*: r1->r0, at 10 Mbit/s, is used .* see `reverse\.rate`"):
+        slow = base.run()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fast = base.replace(reverse={"rate": "400 Mbit/s"}).run()
+        base.replace(reverse={"rate": "400 Mbit/s"}, **{"trace.file": str(EXAMPLES / "cellular.trace")}).run()
+    assert fast.flows["goodput"][0] > 1.2 * slow.flows["goodput"][0]
 
 
 class Allowed(tb.Controller):

@@ -143,6 +143,20 @@ def test_replaces_by_short_and_long_names() -> None:
     assert scenario.to_dict()["topology"]["buffer"] == "50 packets"
 
 
+def test_another_trace_takes_the_place_of_one_that_was_loaded(tmp_path: Path) -> None:
+    for name, times in (("a", "1\n2\n"), ("b", "1\n1\n2\n")):
+        (tmp_path / name).write_text(times)
+    trace = {"file": str(tmp_path / "a")}
+    link = tb.dumbbell(delay="1 ms", duration="100 ms", trace=trace).with_flows(tb.flows(1, "sack"))
+    (tmp_path / "scenario.toml").write_text(link.to_toml())
+    loaded = tb.Scenario.from_toml(tmp_path / "scenario.toml")
+    digest = loaded.to_dict()["topology"]["trace"]["digest"]
+    other = loaded.replace(**{"trace.file": str(tmp_path / "b")})
+    assert other.run().hash == link.replace(trace={"file": str(tmp_path / "b")}).run().hash != loaded.run().hash
+    with pytest.raises(tb.ScenarioError, match=r"topology\.trace\.digest: \w+ is not allowed"):
+        loaded.replace(**{"trace.digest": digest, "trace.file": str(tmp_path / "b")})  # Which somebody insists on.
+
+
 def test_replaces_in_every_group() -> None:
     scenario = base().with_flows(tb.flows(2, "reno"), tb.flows(3, "cubic")).replace(scheme="sack")
     assert [group["scheme"] for group in scenario.to_dict()["flows"]] == ["sack", "sack"]

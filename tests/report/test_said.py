@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import tailback as tb
+from tailback.errors import TailbackWarning
 from tailback.plot.heatmap import ON_DARK, ON_LIGHT
 from tailback.report.packed import unpacked
 from tailback.report.svg import inlined
-from tailback.errors import TailbackWarning
 
 
 def test_no_page_names_a_network_address(any_page: Path) -> None:

@@ -36,6 +36,7 @@ def found(result: Result) -> tuple[str, ...]:
         *invalid,
         *_without_bins(result),
         *_hosts_that_limit(result),
+        *_ways_back(result),
         *_nothing_received(result),
         *_other_units(result),
     )
@@ -57,6 +58,21 @@ def _hosts_that_limit(result: Result) -> list[str]:
     return [
         f"hosts' links limit their flows, not the links between routers: {_named(full['link'])} used to the full, while "
         f"{between}; see `access.rate`"
+    ]
+
+
+def _ways_back(result: Result) -> list[str]:
+    """Traces drive one direction. The other has a rate of its own, 10 Mbit/s where none is said: little for the acknowledgements
+    of a fast trace, and for lost ones the flows get less, and are thought to be limited by the trace."""
+    links = result.links
+    traced = links.filter("is_traced").select(pl.col("to").alias("from"), pl.col("from").alias("to"), there="rate")
+    back = links.filter(~pl.col("is_traced")).join(traced, on=["from", "to"], how="inner", maintain_order="left")
+    dropped = pl.col("dropped_overflow_packets") + pl.col("dropped_early_packets")
+    full = back.filter((pl.col("rate") < pl.col("there")) & ((pl.col("utilization") > SPARE) | (dropped > 0)))
+    return [
+        f"the way back is slower than the trace, and full: {row['link']}, at {row['rate'] / 1e6:g} Mbit/s, is used "
+        f"{100 * row['utilization']:.0f} % and dropped {row['dropped_packets']:,} packets; see `reverse.rate`"
+        for row in full.iter_rows(named=True)
     ]
 
 

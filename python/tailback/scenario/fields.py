@@ -22,14 +22,16 @@ def with_fields(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     """A copy of a scenario's data with some fields changed.
 
     A name's first part is looked for among the scenario's own fields, then among those of its topology, of its flows
-    (of all groups) and of its record. ``flows.scheme`` without a number means every group.
+    (of all groups) and of its record. ``flows.scheme`` without a number means every group. Another ``file`` leaves the digest of
+    the earlier one behind.
 
     Raises:
         ScenarioError: for names that lead nowhere, all at once, each with the nearest that does.
     """
     changed: dict[str, Any] = copy.deepcopy(dict(data))
     problems: list[Problem] = []
-    for name, value in changes.items():
+    # Files first: a digest beside one is that of the new file.
+    for name, value in sorted(changes.items(), key=lambda change: change[0].endswith(".digest")):
         try:
             _set(changed, _steps(name, changed), plain(value, (name,)), name)
         except ScenarioError as error:
@@ -104,6 +106,8 @@ def _set(here: Any, steps: list[str | int], value: Any, name: str) -> None:
         raise _unknown(name, str(step), "a field of a table; this is a single value")
     if not rest:
         here[step] = value
+        if step == "file" and isinstance(here, dict):
+            here.pop("digest", None)  # Which loading found in the file that was named before.
         return
     if isinstance(here, dict):
         inner = here.get(str(step))
