@@ -41,6 +41,15 @@ def test_a_source_shows_the_distributions_that_it_may_draw_from() -> None:
     assert "pareto" not in tailback("sources", "voice")[1]
 
 
+def test_what_is_a_table_is_shown_with_its_fields() -> None:
+    _, shown, _ = tailback("queues", "priority")
+    assert re.search(r"^ +classes .*\n(?s:.*)^ +flows +\[\] ", shown, re.MULTILINE)
+    assert re.search(r"^ +lane +0 ", shown, re.MULTILINE)
+    assert re.search(r"^ +weight +1\.0 ", tailback("queues", "deficit-round-robin")[1], re.MULTILINE)
+    assert re.search(r"^ +while_off +false ", tailback("schemes", "probabilistic")[1], re.MULTILINE)
+    assert re.search(r"^ +at ", tailback("sources", "replay")[1], re.MULTILINE)
+
+
 def test_ledger_is_listed() -> None:
     status, out, _ = tailback("reproduce", "--list")
     assert status == 0

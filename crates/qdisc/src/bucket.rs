@@ -39,7 +39,7 @@ pub struct TokenBucketConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BucketClassConfig {
-    /// The flows' numbers in the scenario.
+    /// The flows' numbers, counted from 0 over all groups in their order.
     pub flows: Vec<u32>,
     /// The rate of tokens. Default 1 Mbit/s.
     pub rate: BitRate,

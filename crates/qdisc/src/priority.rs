@@ -44,7 +44,7 @@ pub struct LaneConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassConfig {
-    /// The flows' numbers in the scenario.
+    /// The flows' numbers, counted from 0 over all groups in their order.
     pub flows: Vec<u32>,
     /// The lane that their packets join, counted from 0.
     pub lane: u8,

@@ -41,7 +41,7 @@ def show(kind: str, names: Sequence[str], *, as_json: bool) -> None:
             typer.echo(json.dumps(entry, ensure_ascii=False))
     elif names:
         for entry in chosen:
-            _whole(entry)
+            _whole(kind, entry)
     else:
         _list(kind, chosen)
 
@@ -62,7 +62,7 @@ def _list(kind: str, chosen: Sequence[dict[str, Any]]) -> None:
     out.print(Text(f"\n`tailback {kind} NAME` shows parameters, defaults and source.", style="dim"))
 
 
-def _whole(entry: dict[str, Any]) -> None:
+def _whole(kind: str, entry: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -75,12 +75,14 @@ def _whole(entry: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for _ in range(4):
         table.add_column(overflow="fold")
+    within = _within(kind, entry["name"])
     for parameter in entry["parameters"]:
-        default = parameter.get("default")
-        written = "" if default is None else default if isinstance(default, str) else json.dumps(default)
-        table.add_row(
-            "   ", parameter["name"], Text(written, style="cyan"), Text(_plain(parameter["summary"]), style="dim")
-        )
+        fields = within.get(parameter["name"], ())
+        rows = [(parameter["name"], parameter.get("default"), parameter["summary"])]
+        rows += [(f"  {name}", field.get("default"), field.get("description", "")) for name, field in fields]
+        for name, default, about in rows:
+            written = "" if default is None else default if isinstance(default, str) else json.dumps(default)
+            table.add_row("   ", name, Text(written, style="cyan"), Text(_plain(about), style="dim"))
     if table.row_count:
         out.print(table)
     if drawn := [one["name"] for one in entry["parameters"] if '"pareto"' in one.get("type", "")]:
@@ -90,6 +92,23 @@ def _whole(entry: dict[str, Any]) -> None:
     if entry.get("state"):
         out.print(Text(f"  State that record.queue_state records: {', '.join(entry['state'])}", style="dim"))
     out.print()
+
+
+def _within(kind: str, name: str) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """The fields of the tables that the parameters of a scheme, queue or source are, by parameter; nothing of those that are
+    schemes and queues themselves, or distributions."""
+    from tailback import _core
+
+    defined = json.loads(_core.schema(), object_hook=all_shown)["$defs"]
+    tables = {"schemes": "Scheme", "queues": "Config", "sources": "SourceConfig"}
+    whole = next(one for one in defined[tables[kind]]["oneOf"] if one["properties"]["name"]["const"] == name)
+    found = {}
+    for parameter, field in whole["properties"].items():
+        inner = field.get("items", field)
+        named = [one["$ref"] for one in (inner, *inner.get("anyOf", ())) if "$ref" in one]
+        of_table = defined[named[0].rsplit("/", 1)[1]] if named else {}
+        found[parameter] = list(of_table.get("properties", {}).items())
+    return found
 
 
 def _distributions() -> Table:

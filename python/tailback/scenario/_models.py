@@ -78,7 +78,7 @@ class Class(Part):
     """A class of flows with a lane of their own."""
 
     flows: Sequence[Whole] = ()
-    """The flows' numbers in the scenario."""
+    """The flows' numbers, counted from 0 over all groups in their order."""
 
     lane: Annotated[Whole, Field(ge=0, le=255)] = 0
     """The lane that their packets join, counted from 0."""
@@ -141,7 +141,7 @@ class Share(Part):
     """A weight for some flows."""
 
     flows: Sequence[Whole] = ()
-    """The flows' numbers in the scenario."""
+    """The flows' numbers, counted from 0 over all groups in their order."""
 
     weight: Number = 1.0
     """Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1."""
@@ -557,7 +557,7 @@ class Codepoints(Part):
     """The codepoint of some flows."""
 
     flows: Sequence[Whole] = ()
-    """The flows' numbers in the scenario."""
+    """The flows' numbers, counted from 0 over all groups in their order."""
 
     codepoint: Codepoint = "CS0"
     """The codepoint of their packets, ``"EF"`` or ``"CS1"``."""
@@ -810,7 +810,7 @@ class BucketClass(Part):
     """A class of flows with a token bucket of its own."""
 
     flows: Sequence[Whole] = ()
-    """The flows' numbers in the scenario."""
+    """The flows' numbers, counted from 0 over all groups in their order."""
 
     rate: BitRate = "1 Mbit/s"
     """The rate of tokens. Default 1 Mbit/s."""
@@ -1012,12 +1012,20 @@ class LognormalSpanDistribution(Part):
 
 
 class EmpiricalSpanDistribution(Part):
-    """One of a list of measured values, each as likely as the others."""
+    """One of a list of measured values, each as likely as the others; or a measured distribution function, as
+    published sizes of flows are given.
+    """
 
     TAG: ClassVar[str] = "name"
     name: Literal["empirical"] = "empirical"
     values: Sequence[Span]
-    """The values; repeat one to make it more likely."""
+    """The values; repeat one to make it more likely. With ``cumulative`` in rising order."""
+
+    cumulative: Sequence[Number] | None = None
+    """The probability that a draw is at most each of the values, up to 1. Between two values draws are spread
+    evenly; the first value itself is drawn with the first probability, and a value that stands there twice with
+    the difference of its two. Absent, values are drawn as they are, each as likely as the others.
+    """
 
 
 SpanDistribution: TypeAlias = Annotated[
@@ -2696,12 +2704,20 @@ class LognormalBytesDistribution(Part):
 
 
 class EmpiricalBytesDistribution(Part):
-    """One of a list of measured values, each as likely as the others."""
+    """One of a list of measured values, each as likely as the others; or a measured distribution function, as
+    published sizes of flows are given.
+    """
 
     TAG: ClassVar[str] = "name"
     name: Literal["empirical"] = "empirical"
     values: Sequence[Bytes]
-    """The values; repeat one to make it more likely."""
+    """The values; repeat one to make it more likely. With ``cumulative`` in rising order."""
+
+    cumulative: Sequence[Number] | None = None
+    """The probability that a draw is at most each of the values, up to 1. Between two values draws are spread
+    evenly; the first value itself is drawn with the first probability, and a value that stands there twice with
+    the difference of its two. Absent, values are drawn as they are, each as likely as the others.
+    """
 
 
 BytesDistribution: TypeAlias = Annotated[

@@ -120,7 +120,7 @@ pub enum AckFilter {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodepointsConfig {
-    /// The flows' numbers in the scenario.
+    /// The flows' numbers, counted from 0 over all groups in their order.
     pub flows: Vec<u32>,
     /// The codepoint of their packets, `"EF"` or `"CS1"`.
     pub codepoint: Codepoint,

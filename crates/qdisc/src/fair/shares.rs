@@ -11,7 +11,7 @@ use tailback_core::{Checker, Packet};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Share {
-    /// The flows' numbers in the scenario.
+    /// The flows' numbers, counted from 0 over all groups in their order.
     pub flows: Vec<u32>,
     /// Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1.
     pub weight: f64,
