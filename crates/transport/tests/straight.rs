@@ -207,14 +207,14 @@ fn run<C: Controller>(
         .start()
         .run(Span::from_secs(1000));
     let observed = [test.sender.observe(), test.receiver.observe()];
-    let seen = Seen {
+    let told = Seen {
         departures: test.path.departures,
         acks: test.path.acks,
         events: test.path.events,
         observed,
         notes: test.path.notes,
     };
-    (seen, test.sender.into_controller())
+    (told, test.sender.into_controller())
 }
 
 fn asking_bbr() -> Scheme {
