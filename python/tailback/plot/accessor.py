@@ -11,7 +11,7 @@ from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, gates, overtime, phase, series, tokens, transfers
 from tailback.plot.figures import Figures
 from tailback.plot.style import canvas, style
-from tailback.results.warnings import expect_series, without_series
+from tailback.results.warnings import expect_bins, without_series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +158,7 @@ class Plots(Figures):
 
     def _one(self, panel: overtime.Panel, link: str | None, ax: Axes | None) -> Figure:
         if not overtime.has(self._result, panel):
-            expect_series(self._result)
+            expect_bins(self._result)
             raise NotFoundError("this was not recorded; expected record.flows and record.links to include it")
         with style(heed=True):
             made, axes = canvas(ax, height=2.8)

@@ -15,7 +15,7 @@ from tailback.plot.overtime import FEW, POINTS
 from tailback.plot.style import line
 from tailback.results.bins import after_warm_up
 from tailback.results.metrics import delays_of_series
-from tailback.results.warnings import expect_series
+from tailback.results.warnings import expect_bins
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
         table = result.flow_series.filter(after_warm_up(result, pl.col("time"))).drop_nulls([column])
         table = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
         if table.is_empty():
-            expect_series(result)
+            expect_bins(result)
             raise NotFoundError(f"no {column} was recorded after warm_up; expected record.flows to include some flows")
         named = called.of_flows(result)
         if table["flow"].n_unique() > FEW:  # Too many to tell apart: groups are.

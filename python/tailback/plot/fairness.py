@@ -14,7 +14,7 @@ from tailback.plot.looks import LineLooks
 from tailback.plot.style import FAINT, MARKERS, line
 from tailback.results.bins import bins_in
 from tailback.results.fairness import jain_over_time
-from tailback.results.warnings import expect_series
+from tailback.results.warnings import expect_bins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
             # The last window ends with the run: its mark stands on the edge, whole.
             axis.plot(times, values, label=f"in windows of {window:g} s", marker=sign, clip_on=not sign, **line(index))
     if not axis.get_lines():
-        expect_series(result)
+        expect_bins(result)
         raise NotFoundError(
             "nothing to compare: in no window were two recorded flows there, of which one received something; expected "
             "record.flows to include two"

@@ -128,21 +128,27 @@ def _other_units(result: Result) -> list[str]:
 
 def without_series(result: Result) -> str:
     """Why a result has no time series, and what makes some."""
-    record = result.scenario_data.get("record", {})
-    if any(record.get(kind) != "none" for kind in ("flows", "links")) and result.bin > result.duration:
-        longer = f"record.bin of {result.bin:g} s is longer than the run of {result.duration:g} s"
-        return f"{longer}, so that no time series was recorded"
-    return "no time series was recorded; expected record.flows or record.links other than none"
+    return (
+        _too_long_bins(result) or "no time series was recorded; expected record.flows or record.links other than none"
+    )
 
 
-def expect_series(result: Result) -> None:
-    """Complains where a result has no time series at all.
+def expect_bins(result: Result) -> None:
+    """Complains where a result has no time series, as its bins are longer than the run.
 
     Raises:
-        NotFoundError: with the reason.
+        NotFoundError: with both times.
     """
-    if result.flow_series.is_empty() and result.link_series.is_empty():
-        raise NotFoundError(without_series(result))
+    if too_long := _too_long_bins(result):
+        raise NotFoundError(too_long)
+
+
+def _too_long_bins(result: Result) -> str:
+    record = result.scenario_data.get("record", {})
+    if all(record.get(kind) == "none" for kind in ("flows", "links")) or result.bin <= result.duration:
+        return ""
+    longer = f"record.bin of {result.bin:g} s is longer than the run of {result.duration:g} s"
+    return f"{longer}, so that no time series was recorded"
 
 
 def _receivers(result: Result, flows: pl.Series) -> list[str]:
