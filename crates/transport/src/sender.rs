@@ -251,23 +251,33 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.app.hear(hint, false).then_some(Output::Event(Event::Hint(hint)))
     }
 
+    /// What the application hears of, and what becomes due when everything is acknowledged.
     #[inline(always)]
-    fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
+    fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
         if let Some((size, began)) = self.app.message_done(self.recovery.first(), now, cx.rng) {
             self.take_offers(now, cx);
-            return Some(Event::MessageDone { size, began });
+            return Some(Output::Event(Event::MessageDone { size, began }));
         }
         if !self.recovery.is_idle() {
             return None;
         }
-        if self.app.is_holding() {
-            self.renew(now, cx);
-        }
+        let mut is_redirected = self.app.is_holding() && self.renew(now, cx);
         if self.config.restart_after_idle && self.app.has_data() && self.recovery.take_rest(now, &self.config)
         {
             self.restart_after_idle(now, cx);
+            is_redirected = true;
         }
-        (self.recovery.is_idle() && self.app.finish()).then_some(Event::Finished)
+        if is_redirected && let Some(output) = self.redirected(now, cx) {
+            return Some(output);
+        }
+        (self.recovery.is_idle() && self.app.finish()).then_some(Output::Event(Event::Finished))
+    }
+
+    /// The controller was called within a poll, and directs what leaves beside data at once, too: before the data, as ever.
+    #[cold]
+    fn redirected(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
+        let beside = self.beside_data(now, cx);
+        beside.or_else(|| if self.app.listens() { self.news() } else { None })
     }
 
     /// What to do, whatever that is.
@@ -287,8 +297,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         {
             return output;
         }
-        if let Some(event) = self.event(now, cx) {
-            return Output::Event(event);
+        if let Some(output) = self.event(now, cx) {
+            return output;
         }
         if let Some(packet) = self.data_packet(now, cx) {
             return Output::Transmit(packet);

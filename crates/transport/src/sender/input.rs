@@ -115,13 +115,15 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     /// Everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on.
-    pub(super) fn renew(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+    /// Whether that is so.
+    pub(super) fn renew(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> bool {
         if !self.app.release_held(self.recovery.end()) {
-            return;
+            return false;
         }
         self.recovery.restart(self.flow, &self.config);
         let fresh = self.restart.as_ref().map(|restart| restart());
         self.opening = if self.config.handshake { Opening::Due } else { Opening::Done };
         self.steering.restart(now, fresh, cx);
+        true
     }
 }

@@ -2,6 +2,7 @@
 //! of senders, over a pipe of 50 ms each way. Pairs, clusters and padding are in `probing.rs`.
 
 mod probing;
+mod redirected;
 
 use crate::pipe;
 
