@@ -5,7 +5,8 @@
 //! (`docs/custom-controller.md`) for a sender that is called late. A draft of it came before ours was read, the rest after.
 //!
 //! Named choices of ours that it follows: a rate that comes where none was begins with tokens for what leaves at once; a
-//! token that does not fit fills the bucket, and what would have come after it is drawn anew; what waits for whole nanoseconds may
+//! token that does not fit fills the bucket, and what would have come after it is drawn anew, but all of one that a larger packet waits for
+//! is kept; what waits for whole nanoseconds may
 //! stand above the rim until the next directive; a bucket is as deep as the largest that was to leave from it, which pays for its
 //! whole size; a cluster that has begun leaves whatever is directed then, until another
 //! begins; one that leaves is late by a millisecond at most. Random numbers are drawn in the same order.
@@ -41,6 +42,8 @@ pub struct Shaper {
     counted: u64,
     /// What the integral of the rate has to pass until the next token.
     missing: Option<u128>,
+    /// What waits for more than one Poisson token.
+    awaited: u64,
     /// As of when packets leave, and at which instant.
     late: Option<(u64, u64)>,
     /// The first of a pair has left.
@@ -67,6 +70,7 @@ impl Shaper {
             tokens: 0,
             counted: now,
             missing: None,
+            awaited: 0,
             late: None,
             second_follows: false,
             alone: None,
@@ -147,9 +151,11 @@ impl Shaper {
                 while come >= missing {
                     come -= missing;
                     missing = self.draw(rng);
+                    let awaits = self.tokens < u128::from(self.awaited) * BYTE;
+                    let rim = full.max(self.tokens);
                     self.tokens += u128::from(self.packet) * BYTE;
-                    if self.tokens >= full {
-                        self.tokens = full;
+                    if !awaits && self.tokens >= rim {
+                        self.tokens = rim;
                         come = 0;
                         break;
                     }
@@ -185,8 +191,13 @@ impl Shaper {
             self.counted = now;
             self.late = None;
             self.missing = Some(self.draw(rng));
+            self.awaited = 0;
         }
-        self.tokens = self.tokens.min(self.full());
+        if self.kind() == Tokens::Constant {
+            self.awaited = 0;
+        }
+        let with_awaited = if self.awaited > 0 { u128::from(self.awaited + self.packet) * BYTE } else { 0 };
+        self.tokens = self.tokens.min(self.full().max(with_awaited));
         match (directive.gate, self.closed_since) {
             (Gate::Open, Some(since)) => {
                 self.closed += now - since;
@@ -235,10 +246,14 @@ impl Shaper {
             let mut at = self.as_of(now);
             self.count(at, rng);
             self.largest = if cost > self.depth() { cost } else { self.largest };
+            self.awaited = 0;
             while self.tokens < price {
                 let wanted = match self.kind() {
                     Tokens::Constant => price - self.tokens,
-                    Tokens::Poisson => self.missing.unwrap_or(0),
+                    Tokens::Poisson => {
+                        self.awaited = if cost > self.packet { cost } else { 0 };
+                        self.missing.unwrap_or(0)
+                    }
                 };
                 let wait = if rate == 0 { None } else { Some(wanted.div_ceil(rate.into()).max(1)) };
                 let wait = wait.and_then(|wait| u64::try_from(wait).ok()).unwrap_or(NEVER);
@@ -251,6 +266,7 @@ impl Shaper {
                 self.count(at, rng);
             }
             self.tokens -= price;
+            self.awaited = 0;
         }
         if let Some(cluster) = &mut self.cluster {
             cluster.left = cluster.left.saturating_sub(cost);
