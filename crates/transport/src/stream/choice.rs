@@ -6,7 +6,6 @@ use tailback_core::Recovery;
 
 use super::{LossRecovery, Own, Ranges};
 use crate::config::StreamConfig;
-use crate::teller::Books;
 
 /// What to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +57,7 @@ impl LossRecovery {
         {
             return choice;
         }
-        let pipe = self.pipe_for_window(config);
+        let pipe = self.pipe_for_window(self.pipe, self.outstanding, config);
         self.pick(pipe, self.next_retransmit, self.outstanding, room, config)
     }
 
@@ -77,7 +76,7 @@ impl LossRecovery {
 
     /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
     pub(crate) fn choose_after(&self, first: Choice, room: &Room, new: u16, config: &StreamConfig) -> Choice {
-        let mut pipe = self.pipe_for_window(config);
+        let mut pipe = self.pipe;
         let mut from = self.next_retransmit;
         let mut outstanding = self.outstanding;
         let mut room = *room;
@@ -86,7 +85,10 @@ impl LossRecovery {
             | Choice::Again(number)
             | Choice::Rescue(number)
             | Choice::Probe(Some(number)) => {
-                pipe += u64::from(self.size_of(number));
+                let record = self.ring.get(number);
+                let size = u64::from(record.size);
+                // Two copies of it at most are counted.
+                pipe += if record.in_network() < 2 * size { size } else { 0 };
                 from = from.max(number + 1);
                 while from < self.high_sacked.max(self.lost_edge) && self.ring.get(from).is_sacked() {
                     from += 1;
@@ -99,19 +101,21 @@ impl LossRecovery {
             }
             Choice::WindowFull | Choice::Nothing => return first,
         }
-        self.pick(pipe, from, outstanding, &room, config)
+        let pipe = self.pipe_for_window(pipe, outstanding, config);
+        let then = self.pick(pipe, from, outstanding, &room, config);
+        // An episode has one rescue (rule 4), and this is it.
+        let is_second_rescue = matches!((first, then), (Choice::Rescue(_), Choice::Rescue(_)));
+        if is_second_rescue { Choice::Nothing } else { then }
     }
 
-    /// Before recovery begins, segments that left the network release new ones only by limited transmit.
-    fn pipe_for_window(&self, config: &StreamConfig) -> u64 {
-        let pipe = self.in_flight();
+    /// What counts against the window, of so many bytes in the network by the records and so many outstanding. Before recovery
+    /// begins, segments that left the network release new ones only by limited transmit.
+    #[inline]
+    fn pipe_for_window(&self, pipe: u64, outstanding: u64, config: &StreamConfig) -> u64 {
+        let pipe = pipe.saturating_sub(self.inflation);
         // Copies of a segment that recovery retransmitted may still fly beside it, so that more is in the network than
         // is outstanding.
-        if self.state == Recovery::Open && !config.limited_transmit {
-            self.outstanding.max(pipe)
-        } else {
-            pipe
-        }
+        if self.state == Recovery::Open && !config.limited_transmit { outstanding.max(pipe) } else { pipe }
     }
 
     /// `NextSeg` of RFC 6675 §4.

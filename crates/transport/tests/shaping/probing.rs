@@ -65,6 +65,19 @@ fn a_windows_last_packet_is_no_pair() {
     assert_eq!(test.departures[2].packet.pair(), PairPosition::Single);
 }
 
+/// The first of ten is lost, and the last three. Recovery sends 0 again, and then 9 as its rescue (RFC 6675 §4 rule 4), of which
+/// there is one in an episode: behind either nothing follows.
+#[test]
+fn a_lone_rescue_is_no_first_of_a_pair() {
+    let probe = Some(ProbePlan::DataPairs { singleton_timeout: Span::from_millis(30) });
+    let pairs = Directive { probe, ..Directive::window(Bytes::new(10_000)) };
+    let test = file(Scripted::new(pairs), 10).dropping(&[(0, 1), (7, 1), (8, 1), (9, 1)]).start();
+    let test = test.run(Span::from_millis(299));
+    assert_eq!(test.sent()[10..], [(100, 0), (200, 9)]);
+    assert_eq!(test.departures[10].packet.pair(), PairPosition::Single);
+    assert_eq!(test.departures[11].packet.pair(), PairPosition::Single);
+}
+
 #[test]
 fn the_place_in_a_pair_comes_back_with_the_acknowledgement() {
     let probe = Some(ProbePlan::DataPairs { singleton_timeout: Span::from_millis(30) });
