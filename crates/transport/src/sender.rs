@@ -81,8 +81,11 @@ pub struct Sender<C = AnyController, S = AnySource> {
     annotates: bool,
     /// The train that is leaving, where segments leave in trains.
     train: Option<Box<Train>>,
-    /// The second in which the retransmission timer expired first since anything new was acknowledged.
+    /// The second in which the retransmission timer expired first since anything new was acknowledged; as much later as
+    /// retransmissions were held back since.
     stalled_at: u32,
+    /// The second in which it expired last.
+    expired_at: u32,
     restart: Option<Restart<C>>,
     counters: SenderCounters,
 }
@@ -112,6 +115,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             may_go_straight: true,
             gave_up: false,
             stalled_at: 0,
+            expired_at: 0,
             stamps: config.stamps_data(),
             annotates: config.stamps_data() || config.ack_requests,
             train: config.segmentation_offload.then(Box::default),

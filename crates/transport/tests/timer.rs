@@ -3,11 +3,13 @@
 
 use crate::pipe;
 
-use pipe::stream::{ONE_WAY, config, events, transfer};
+use pipe::stream::{ONE_WAY, Test, config, events, transfer};
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
-use tailback_core::{AppInput, Bytes, Checker, CongestionEvent, Kind, Span, Time};
+use tailback_core::{
+    AppInput, BitRate, Bytes, Checker, CongestionEvent, Directive, Event, Gate, Kind, Span, Time,
+};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, RttSampling, Sender, StreamConfig};
 
@@ -168,6 +170,53 @@ fn a_rest_is_told_before_data_leaves_again() {
         assert_eq!(idle, expected, "{restart_after_idle} after {after} ms");
         assert_eq!(test.receiver.counters().delivered_packets, 11);
     }
+}
+
+/// One segment, all of whose transmissions are lost, behind a gate that is closed from half a second on until a time.
+fn behind_a_gate(config: StreamConfig, opens: u64, run: Span) -> Test {
+    let window = Directive::window(Bytes::new(1000));
+    let closed = Directive { gate: Gate::Closed { until: None }, ..window };
+    let controller = Scripted::new(window)
+        .at(Time::ZERO + Span::from_millis(500), closed)
+        .at(Time::ZERO + Span::from_secs(opens), window);
+    transfer(config, controller, 1).script(|_, _, _| Fate::Drop).start().run(run)
+}
+
+/// The timer expires once for what was lost, after 1 s. What a gate holds back is not in the network: no timer runs for it, until it
+/// leaves (RFC 6298 §5.4 to §5.6), and then with the back-off of that one expiry.
+#[test]
+fn no_timer_runs_for_what_a_gate_holds_back() {
+    for reliability in [Reliability::Reno, Reliability::NewReno, Reliability::Sack, Reliability::Vegas] {
+        let test = behind_a_gate(config(reliability), 20, Span::from_secs(27));
+        assert_eq!(test.sent(), [(0, 0), (20_000, 0), (22_000, 0), (26_000, 0)], "{reliability:?}");
+        let expected: Vec<_> = (1..=3).map(|consecutive| CongestionEvent::Timeout { consecutive }).collect();
+        assert_eq!(events(&test), expected, "{reliability:?}");
+    }
+}
+
+/// Nor for what waits for its tokens: at 800 bit/s, a packet has them every 10 s.
+#[test]
+fn no_timer_runs_for_what_a_rate_holds_back() {
+    let slow =
+        Directive { window: Some(Bytes::new(1000)), ..Directive::rate(BitRate::from_bits_per_sec(800)) };
+    let test = transfer(config(Reliability::Sack), Scripted::new(slow), 1).script(|_, _, _| Fate::Drop);
+    let test = test.start().run(Span::from_secs(35));
+    assert_eq!(test.sent(), [(0, 0), (10_000, 0), (20_000, 0), (30_000, 0)]);
+    // 1 s, 2 s, 4 s and 8 s behind the transmissions, of which the last has yet to come.
+    assert_eq!(events(&test).len(), 3);
+}
+
+/// A sender gives up when its peer is silent for 100 s, not when its own gate is closed for so long: the timer expires at 1 s, then
+/// from 500 s on, when the segment leaves again, by its back-off: at 502, 506, 514, 530, 562 and 622 s.
+#[test]
+fn a_closed_gate_is_no_reason_to_give_up() {
+    let config = StreamConfig { user_timeout: Span::from_secs(100), ..config(Reliability::Sack) };
+    let test = behind_a_gate(config, 500, Span::from_secs(2000));
+    let seconds: Vec<u64> = test.sent().iter().map(|(at, _)| at / 1000).collect();
+    assert_eq!(seconds, [0, 500, 502, 506, 514, 530, 562]);
+    let gave_up: Vec<_> = test.events.iter().filter(|(_, event)| *event == Event::GaveUp).collect();
+    assert_eq!(gave_up.len(), 1);
+    assert_eq!(gave_up[0].0, Time::ZERO + Span::from_secs(622));
 }
 
 /// RFC 6298 §2 taken literally, in seconds; the time-out without and with its bounds.

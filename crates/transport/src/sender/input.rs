@@ -72,6 +72,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 return;
             }
             self.counters.timeouts += 1;
+            self.expired_at = second_of(now);
             if outcome.event == Some(CongestionEvent::Timeout { consecutive: 1 }) {
                 self.stalled_at = second_of(now);
             } else if Span::from_secs((second_of(now) - self.stalled_at).into()) >= self.config.user_timeout {
@@ -85,6 +86,14 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.steering.end_silence(now, cx);
         }
         self.steering.on_timer(now, cx);
+    }
+
+    /// What the retransmission timer wants sent again leaves only now: the time for which it was held back is no sign of a path or a
+    /// receiver that is gone.
+    #[inline]
+    pub(super) fn note_held(&mut self, now: Time) {
+        self.stalled_at += second_of(now) - self.expired_at;
+        self.expired_at = second_of(now);
     }
 
     /// Losses were found by time, and not by the retransmission timer.

@@ -218,6 +218,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
             packet.set_pushed(self.is_end_of_train(now, size, again));
         }
         if again {
+            if self.recovery.deadline().is_never() {
+                self.note_held(now);
+            }
             self.recovery.retransmitted(now, choice, tag, pair, &self.config);
             packet.set_retransmitted(true);
             self.counters.retransmitted += 1;

@@ -19,6 +19,7 @@ use tailback_core::{Bytes, CongestionEvent, Lost, Recovery, Time};
 use super::ring::Record;
 use super::{LossRecovery, NONE, Outcome};
 use crate::config::StreamConfig;
+use crate::teller::Books;
 
 impl LossRecovery {
     /// Reno and NewReno: the window's inflation is counted as bytes that left the network.
@@ -286,7 +287,13 @@ impl LossRecovery {
         self.note_reduction();
         self.consecutive = self.consecutive.saturating_add(1);
         self.rtt.back_off(&config.rto);
-        self.restart_timer(now, config);
+        // It times what is in the network: "Retransmit the earliest segment", and then "start the retransmission timer" (RFC 6298
+        // §5.4 and §5.6). Where a gate or a rate holds that segment back, nothing runs until it leaves.
+        if self.in_flight() > 0 {
+            self.restart_timer(now, config);
+        } else {
+            self.deadline = Time::NEVER;
+        }
         let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive.into() });
         Some(Outcome { outstanding, event, ..Outcome::default() })
     }

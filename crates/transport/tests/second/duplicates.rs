@@ -234,7 +234,7 @@ impl Second for Duplicates {
             (one.copies, one.lost) = (0, true);
         }
         self.doubt = self.doubt.of_timeout(self.options.spurious, self.recovery == Recovery::Timeout);
-        self.timer.expire(now as f64);
+        self.timer.expire(now as f64, false);
         self.expiries += 1;
         (self.recovery, self.recover) = (Recovery::Timeout, Some(self.segments.len()));
         (self.dup_acks, self.inflation, self.limited, self.first_due) = (0, 0, 0, false);
@@ -271,7 +271,7 @@ impl Second for Duplicates {
                 flying = flying.max(self.outstanding());
             }
             let size = self.segments.get(at).map_or(waiting, |one| one.size);
-            if flying > 0 && flying + size > window {
+            if flying + size > window && (flying > 0 || window == 0) {
                 return None;
             }
             at

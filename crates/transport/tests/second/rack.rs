@@ -322,7 +322,7 @@ impl Second for RackTlp {
                 pipe = pipe.max(self.model.outstanding());
             }
             let size = self.model.segments.get(at).map_or(waiting, |one| one.size);
-            if pipe > 0 && pipe + size > window {
+            if pipe + size > window && (pipe > 0 || window == 0) {
                 return None;
             }
             at

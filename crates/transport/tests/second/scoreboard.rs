@@ -341,7 +341,8 @@ impl Second for Scoreboard {
         }
         self.proportional = None;
         self.doubt = self.doubt.of_timeout(self.options.spurious, self.phase == Phase::Timeout);
-        self.timer.expire(now as f64);
+        let flies = self.pipe() > 0;
+        self.timer.expire(now as f64, flies);
         self.expiries += 1;
         (self.dup_acks, self.limited, self.timed, self.first_due) = (0, 0, None, false);
         (self.phase, self.recovery_point, self.high_rxt) =
@@ -395,7 +396,7 @@ impl Second for Scoreboard {
                 pipe = pipe.max(self.outstanding());
             }
             let size = self.segments.get(at).map_or(waiting, |one| one.size);
-            if pipe > 0 && pipe + size > window {
+            if pipe + size > window && (pipe > 0 || window == 0) {
                 return None;
             }
             (at, chosen.is_none())

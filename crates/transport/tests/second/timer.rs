@@ -91,9 +91,9 @@ impl Timer {
         self.deadline = Some(now + self.rto());
     }
 
-    /// §5.5 and §5.6.
-    pub fn expire(&mut self, now: f64) {
+    /// §5.5 and §5.6: it begins with the retransmission, or at once if anything is still in the network.
+    pub fn expire(&mut self, now: f64, anything_flies: bool) {
         self.backoff *= 2.0;
-        self.deadline = Some(now + self.rto());
+        self.deadline = anything_flies.then_some(now + self.rto());
     }
 }

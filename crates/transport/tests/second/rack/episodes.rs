@@ -111,7 +111,7 @@ impl RackTlp {
             self.model.lose(at);
         }
         self.doubt = self.doubt.of_timeout(self.options.spurious, self.phase == Phase::Timeout);
-        self.timers.rto.expire(now as f64);
+        self.timers.rto.expire(now as f64, self.model.pipe() > 0);
         self.expiries += 1;
         (self.dup_acks, self.limited, self.timed, self.first_due) = (0, 0, None, true);
         (self.phase, self.recovery_point) = (Phase::Timeout, self.model.segments.len());
