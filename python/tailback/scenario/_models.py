@@ -3421,7 +3421,8 @@ class Stream(Part):
     user_timeout: Span = "300 s"
     """A sender stops, with an error where there is a real application, when its retransmission timer expires and
     nothing new was acknowledged for this long since it first did (RFC 9293 §3.8.3 and RFC 5482); default 5 min,
-    the "global default" of RFC 9293 §3.9.1.1. It must be at least 100 s (RFC 1122 §4.2.3.5).
+    the "global default" of RFC 9293 §3.9.1.1. Time for which a gate or a rate keeps the segment from leaving
+    again does not count. It must be at least 100 s (RFC 1122 §4.2.3.5).
     """
 
     rtt_sampling: RttSampling = "every-ack"
