@@ -312,6 +312,25 @@ def test_a_folder_that_cannot_be_written_is_told_first(
     assert not (tmp_path / "in").exists()
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_file_that_has_arrived_is_told_where_its_result_cannot_be_saved(
+    form: tuple[str, ...], tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    """As where the disk is full by then: the folder was good when the transfer began."""
+    kept = tmp_path / "kept"
+    receiver = Waiting(tmp_path / "in", home, "--out", str(kept), *form)
+    kept.write_text("in the way")
+    sent = receiver.send(home, film)
+    status, out, err = receiver.end()
+    assert (sent.returncode, status) == (0, 1), sent.stderr
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+    assert f"tailback: {kept}: cannot be written, {kept} is a file" in err
+    if form:
+        assert json.loads(out)["out"] is None
+    else:
+        assert out.endswith(", equal at both ends\n"), "no folder is named"
+
+
 def test_keys_are_written_and_read_again() -> None:
     assert keys.invitation(
         f" {keys.written(bytes(range(48))).upper()[:40]} {keys.written(bytes(range(48)))[40:]}"

@@ -25,6 +25,7 @@ from tailback.transfer.errors import TransferError
 
 if TYPE_CHECKING:
     from tailback import _core
+    from tailback.commands.keeping import Kept
     from tailback.results import Result
 
 
@@ -220,17 +221,35 @@ def _of_one_end(moved: _Moved) -> Result:
 
 
 def _tell(moved: _Moved, common: Common, what: str) -> None:
-    """The last line, and the folder."""
+    """Saves the result, where it is to be kept, and says how the transfer went.
+
+    Raises:
+        StorageError: where the result could not be saved; the file has arrived, and that is said all the same.
+    """
+    saved = _kept(moved, common.out)
+    _say(moved, common, what, saved)
+    if saved is not None:
+        saved.expect()
+
+
+def _kept(moved: _Moved, out: Path | None) -> Kept | None:
+    if out is None:
+        return None
+    from tailback.commands.keeping import kept
+
+    return kept(out, out, lambda _: True, lambda folder: _save(_of_one_end(moved), folder))
+
+
+def _say(moved: _Moved, common: Common, what: str, saved: Kept | None) -> None:
+    """The last lines: what has arrived, what else there is, and the result's folder."""
     from tailback.commands.run import shown
 
-    if common.out is not None:
-        _save(_of_one_end(moved), common.out)
     report = moved.report
     sent = report["bytes"] - report["resumed_bytes"]
     rate = 8 * sent / report["seconds"] if report["seconds"] > 0 else 0.0
     if common.as_json:
-        saved = {} if common.out is None else {"out": str(common.out)}
-        typer.echo(json.dumps({**report, "rate": rate, **saved}, ensure_ascii=False))
+        where = {} if saved is None else {"out": saved.folder()}
+        typer.echo(json.dumps({**report, "rate": rate, **where}, ensure_ascii=False))
         return
     if report["bytes"] and not sent:
         typer.echo(f"{what}: {report['bytes']:,} bytes, all of which were there before")
@@ -243,7 +262,7 @@ def _tell(moved: _Moved, common: Common, what: str) -> None:
         typer.echo(
             f"beside it is {other}, of a transfer that broke off: of this name, with other bytes or from another sender"
         )
-    if common.out is not None:
+    if saved is not None and saved.why is None:
         typer.echo(f"saved in {common.out}")
 
 
