@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import tailback as tb
 from tailback.errors import StorageError
-from tailback.lab.folder import shared, tell
+from tailback.lab.folder import hand_over, handed_over, shared, tell
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +73,21 @@ def test_who_has_inherited_it_holds_it_alone(temporary: Path) -> None:
         inside.communicate(b"\n")
     with shared():
         assert not held.exists()
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_result_that_finds_no_room_comes_through_memory(
+    is_full: bool, result: tb.Result, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StorageError("no space is left")
+
+    if is_full:
+        monkeypatch.setattr("tailback.results.store.save", fail)
+    with open(os.memfd_create("result"), "rb") as memory:
+        hand_over(result, temporary, memory.fileno())
+        assert (temporary / "result").exists() != is_full
+        found = handed_over(temporary, memory)
+    assert (found.hash, found.real) == (result.hash, result.real)
+    assert found.flows.equals(result.flows)
+    assert found.link_series.equals(result.link_series)

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,8 +130,31 @@ def test_a_file_that_changes_while_it_is_sent_is_named(tmp_path: Path, home: dic
             file.write(b"\0" if film.read_bytes()[-1] else b"\1")
         _, err = sender.communicate(timeout=LONG)
     assert sender.returncode == 1
-    assert f"it was thrown away; {film} has changed since it was offered\n" in err
+    again = "the same commands send it as it is now"
+    assert f"it was thrown away; {film} has changed since it was offered: {again}\n" in err
     assert receiver.end()[0] == 1
+
+
+@pytest.mark.parametrize("change", [os.utime, lambda film: film.write_bytes(b"another"), Path.unlink])
+def test_a_file_that_changes_when_it_has_been_read_arrives_as_it_was(
+    change: Callable[[Path], object], tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    """Removed, it has not become another one."""
+    offered = film.read_bytes()[:200_000]  # So short that all of it is read at once, before anything is sent.
+    film.write_bytes(offered)
+    time.sleep(0.05)  # Longer than file systems hold times of files apart by.
+    receiver = Waiting(tmp_path / "in", home)
+    words = ["send", str(film), receiver.host, "--key", receiver.key, "--scheme", "{name='fixed-rate',rate='2 Mbit/s'}"]
+    with subprocess.Popen([*COMMAND, *words], env=home, text=True, stderr=subprocess.PIPE) as sender:
+        while not any(part.stat().st_size for part in (tmp_path / "in").glob(".film.*.partial")):
+            time.sleep(0.01)
+        change(film)
+        _, err = sender.communicate(timeout=LONG)
+    now = f"tailback: {film} has changed since it was offered: the receiver has it as it was then; "
+    again = "`tailback recv --overwrite` and the same command send it as it is now\n"
+    assert (sender.returncode, err) == ((0, "") if change is Path.unlink else (1, now + again))
+    assert receiver.end()[0] == 0
+    assert (tmp_path / "in" / "film").read_bytes() == offered
 
 
 def test_a_full_disk_is_one_clear_error_at_both_ends(tmp_path: Path, home: dict[str, str], film: Path) -> None:
@@ -212,7 +236,7 @@ def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film:
             "HOST: '[ff02::1]:5' is not allowed; expected the address of",
         ),
         (["send", "FILM", "0.0.0.0", "--key", "KEY"], "HOST: '0.0.0.0' is not allowed; expected the address of one"),
-        (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "cubik"], "cubic"),
+        (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "cubik"], '--scheme: "cubik" is not'),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "probabilistic"], '"probabilistic" sets none'),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--patience", "soon"], "--patience"),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--raise-mtu", "1 s"], "--raise-mtu"),
@@ -310,6 +334,25 @@ def test_a_folder_that_cannot_be_written_is_told_first(
     assert ended.returncode == 1
     assert "film is a file; expected a folder" in ended.stderr
     assert not (tmp_path / "in").exists()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_file_that_has_arrived_is_told_where_its_result_cannot_be_saved(
+    form: tuple[str, ...], tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    """As where the disk is full by then: the folder was good when the transfer began."""
+    kept = tmp_path / "kept"
+    receiver = Waiting(tmp_path / "in", home, "--out", str(kept), *form)
+    kept.write_text("in the way")
+    sent = receiver.send(home, film)
+    status, out, err = receiver.end()
+    assert (sent.returncode, status) == (0, 1), sent.stderr
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+    assert f"tailback: {kept}: cannot be written, {kept} is a file" in err
+    if form:
+        assert json.loads(out)["out"] is None
+    else:
+        assert out.endswith(", equal at both ends\n"), "no folder is named"
 
 
 def test_keys_are_written_and_read_again() -> None:

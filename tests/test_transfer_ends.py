@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -83,7 +84,18 @@ def test_who_waits_and_is_told_to_end_ends(tmp_path: Path, home: dict[str, str])
     receiver = Waiting(tmp_path / "in", home)
     receiver.process.send_signal(signal.SIGTERM)
     status, _, err = receiver.end()
-    assert (status, err.partition(";")[0]) == (143, "tailback: stopped")
+    assert (status, err) == (143, "tailback: stopped; nothing has come\n")
+
+
+def test_who_is_told_to_end_before_anybody_answers_has_sent_nothing(home: dict[str, str], film: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        words = [*COMMAND, "send", str(film), f"127.0.0.1:{nobody.getsockname()[1]}", "--plaintext"]
+        with subprocess.Popen(words, env=home, text=True, stderr=subprocess.PIPE) as sender:
+            nobody.recv(2000)  # It asks, and is not answered.
+            sender.terminate()
+            assert sender.communicate(timeout=LONG)[1] == "tailback: stopped; nothing was sent\n"
+    assert sender.returncode == 143
 
 
 def test_who_ignores_the_end_of_the_terminal_goes_on(tmp_path: Path, home: dict[str, str], film: Path) -> None:

@@ -27,6 +27,32 @@ def test_status_input_and_output_are_the_commands() -> None:
 
 
 @pytest.mark.usefixtures("able")
+@pytest.mark.parametrize(("status", "told"), [(0, 1), (7, 7)])
+def test_a_result_that_cannot_be_saved_leaves_the_summary(status: int, told: int, tmp_path: Path) -> None:
+    """As where the disk is full by then; the command's own failure is not hidden by it."""
+    folder = tmp_path / "result"
+    link = ["--rate", "10 Mbit/s", "--no-outside", "--record", str(folder), "--"]
+    ended = shell(*link, "sh", "-c", f"echo > {folder}; exit {status}")
+    assert ended.returncode == told
+    assert "behind the link\n  up: " in ended.stderr
+    assert "saved in" not in ended.stderr
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith(f"tailback: {folder}: cannot be written, {folder} is a file; expected a folder")
+
+
+@pytest.mark.usefixtures("able")
+def test_a_command_may_name_any_file(tmp_path: Path) -> None:
+    """Names are bytes; what was typed stands in the result so that it can be read."""
+    film, folder = os.fsdecode(bytes(tmp_path / "film") + b"\xff"), tmp_path / "result"
+    Path(film).write_text("a film")
+    ended = shell("--rate", "10 Mbit/s", "--no-outside", "--record", str(folder), "--", "cat", film)
+    assert (ended.returncode, ended.stdout) == (0, "a film"), ended.stderr
+    result = tb.load(folder)
+    assert isinstance(result, tb.Result)
+    assert result.real["made"]["typed"][-1] == f"{tmp_path}/film\\xff"
+
+
+@pytest.mark.usefixtures("able")
 def test_without_a_result_no_arrays_are_imported() -> None:
     """They take longer to import than many a command takes, before somebody can type the next one."""
     ended = shell(

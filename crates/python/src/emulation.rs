@@ -1,7 +1,9 @@
 //! Real packets over a scenario's links: the router and the programs at its ends are `net`'s, the tables are `scenario`'s, and here
 //! the two meet.
 
+use std::ffi::OsString;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,14 +24,17 @@ use crate::custom::{RealRun, last_resort};
 use crate::real::{Allowed, Failure, file_of, recorded, spans};
 use crate::result::RunResult;
 
+/// A word of a command line, which may be any bytes, as the name of a file may.
+type Written = Vec<u8>;
+
 /// What runs at the ends, as Python says it.
 #[derive(Deserialize)]
 struct Told {
     /// Whether the far end is the network of this process, and not a host of its own.
     outside: bool,
     mtu: u16,
-    command: Vec<String>,
-    server: Option<Vec<String>>,
+    command: Vec<Written>,
+    server: Option<Vec<Written>>,
     /// The number of a file: the session ends when nobody holds its other end.
     held: u32,
     /// The number of a file from which something can be read once there was an interrupt.
@@ -42,8 +47,8 @@ struct Told {
 
 impl Told {
     fn config(&self) -> SessionConfig {
-        let program = |words: &Vec<String>, is_interactive| Program {
-            command: words.iter().map(Into::into).collect(),
+        let program = |words: &[Written], is_interactive| Program {
+            command: words.iter().cloned().map(OsString::from_vec).collect(),
             variables: Vec::new(),
             is_interactive,
         };

@@ -165,6 +165,7 @@ fn sent(
         "seconds": sent.span.as_secs_f64(),
         "packet_bytes": sent.packet.get(),
         "address_changes": sent.moves,
+        "has_changed": sent.has_changed,
         "edge": edge(sent.edge),
         "calls": spans(&real.calls()),
     });

@@ -33,9 +33,10 @@ def console() -> Console:
     return Output(highlight=False)
 
 
-def told_apart(where: Place) -> None:
-    """Says on standard error, for those who read standard output with a program, where a result is and why there."""
-    if where.said:
+def told_apart(where: Place | None) -> None:
+    """Says on standard error, for those who read standard output with a program, where a result is and why there; nothing where it
+    is nowhere."""
+    if where is not None and where.said:
         typer.echo(f"tailback: saved in {where.folder}{where.said}", err=True)
 
 

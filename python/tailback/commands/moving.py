@@ -13,6 +13,13 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+_MOVED = ("moving", "checking")
+
+
+def in_bytes(count: int) -> str:
+    """So many bytes, to the last."""
+    return f"{count:,} byte{'' if count == 1 else 's'}"
+
 
 class Seen:
     """Hears from the core, and shows a bar with live rates to somebody on a terminal, unless it is to be ``quiet``."""
@@ -24,6 +31,8 @@ class Seen:
         self._task: TaskID | None = None
         self._what = ""
         self._packet: int | None = None
+        self.has_begun = False
+        """Whether bytes have moved."""
 
     def __enter__(self) -> Seen:
         return self
@@ -40,10 +49,11 @@ class Seen:
             if self._listening is not None:
                 self._listening(said["port"])
         elif phase == "offer":
-            typer.echo(f"{said['name']}, {said['total']:,} bytes, comes under {said['scheme']}", err=True)
+            typer.echo(f"{said['name']}, {in_bytes(said['total'])}, comes under {said['scheme']}", err=True)
         elif phase == "refused":
             typer.echo(f"refused {said['name']}, and still waiting: {said['why']}", err=True)
         else:
+            self.has_begun = self.has_begun or phase in _MOVED
             self._hear_of_packets(said["packet_bytes"])
             if self._is_seen and said["total"]:
                 self._show(phase, said["done"], said["total"], said["rtt_seconds"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tailback.commands.console import console, show, stoppable, told_apart
+from tailback.commands.keeping import NOT_SAVED, kept
 from tailback.commands.lab import read
 from tailback.commands.run import shown
 from tailback.lab import timing
@@ -20,7 +21,7 @@ from tailback.lab.parity import Parity, Row, compare
 from tailback.paths import isfile
 from tailback.progress import Bar
 from tailback.results.files import expect_room, new_folder
-from tailback.results.places import Place, place, written
+from tailback.results.places import Place, written
 from tailback.units import counted, number, rate
 
 ABOUT = "parity.json"
@@ -42,7 +43,11 @@ def parity_file(
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """Compares, saves the table and all runs, and shows it; 0 where shares agree or nothing can be said, 1 where they do not."""
+    """Compares, saves the table and all runs, and shows it; 0 where shares agree or nothing can be said, 1 where they do not.
+
+    Raises:
+        StorageError: where it could not be saved; it is shown all the same.
+    """
     setup = read(file, changes)
     usual = Path("out") / f"{file.stem}-parity"
     expect_room(out or usual.with_name(f".{usual.name}"), mine=_is_parity)
@@ -57,15 +62,16 @@ def parity_file(
                 budget=budget,
                 progress=bar.reach,
             )
-    with place(out, usual, _same(parity, is_ideal=ideal_hosts)) as where:
-        save(parity, where.folder, is_ideal=ideal_hosts)
+    same = _same(parity, is_ideal=ideal_hosts)
+    saved = kept(out, usual, same, lambda folder: save(parity, folder, is_ideal=ideal_hosts))
     if as_json:
-        told_apart(where)
-        typer.echo(json.dumps(as_data(parity) | {"out": str(where.folder)}, ensure_ascii=False))
+        told_apart(saved.where)
+        typer.echo(json.dumps(as_data(parity) | {"out": saved.folder()}, ensure_ascii=False))
     else:
-        _show(parity, where)
+        _show(parity, saved.where)
         hosts = "hosts take no time" if ideal_hosts else _said(parity, rate_of(json.loads(setup.scenario)))
         console().print(f"In the simulator {hosts}.", soft_wrap=True)
+    saved.expect()
     return 1 if parity.verdict == "beyond 10 %" else 0
 
 
@@ -138,7 +144,7 @@ def _is_parity(folder: Path) -> bool:
     return isfile(folder / ABOUT)
 
 
-def _show(parity: Parity, where: Place) -> None:
+def _show(parity: Parity, where: Place | None) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -169,7 +175,8 @@ def _show(parity: Parity, where: Place) -> None:
         for reason in sorted(reasons):
             out.print(f"  {escape(reason)}", soft_wrap=True)
     apart = "" if math.isnan(parity.worst) else f", at most {100 * parity.worst:.1f} % apart"
-    out.print(f"Shares: {parity.verdict}{apart}. Saved in {escape(str(where.folder))}{where.said}")
+    saved = NOT_SAVED if where is None else f"Saved in {escape(str(where.folder))}{where.said}"
+    out.print(f"Shares: {parity.verdict}{apart}. {saved}")
 
 
 def told(row: Row, interval: Interval) -> str:

@@ -68,23 +68,28 @@ def run_file(
 def keep_and_tell(
     result: Result, out: Path | None, usual: Path, *, plot: bool, predict: str | None, as_json: bool
 ) -> None:
-    """Saves a result where it was asked for, or in the usual place, and prints it."""
-    from tailback.results.places import place
+    """Saves a result where it was asked for, or in the usual place, and prints it.
+
+    Raises:
+        StorageError: where it could not be saved; it is printed all the same.
+    """
+    from tailback.commands.keeping import kept
     from tailback.results.store import same, save
 
     # What was measured beyond the budget is told, and not drawn.
     counts = result.real.get("valid", True) and (result.flow_series.height > 0 or result.link_series.height > 0)
     draw = plot and counts
-    with place(out, usual, same(result)) as where:
-        save(result, where.folder, also=(lambda beside: draw_overview(result, beside)) if draw else None)
+    also = (lambda beside: draw_overview(result, beside)) if draw else None
+    saved = kept(out, usual, same(result), lambda folder: save(result, folder, also=also))
     prediction = result.predicted(predict) if predict is not None else None
     if as_json:
-        told_apart(where)
-        typer.echo(json.dumps(_as_json(result, where.folder, prediction), ensure_ascii=False))
+        told_apart(saved.where)
+        typer.echo(json.dumps(_as_json(result, saved.folder(), prediction), ensure_ascii=False))
     else:
-        _show(result, where, plot=plot, drawn=draw)
+        _show(result, saved.where, plot=plot, drawn=draw)
         if prediction is not None:
             _show_prediction(prediction)
+    saved.expect()
 
 
 def _read(file: Path, changes: Sequence[str]) -> str:
@@ -97,7 +102,7 @@ def _read(file: Path, changes: Sequence[str]) -> str:
     return read_changed(file, changes).to_json()
 
 
-def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dict[str, Any]:
+def _as_json(result: Result, folder: str | None, prediction: Prediction | None) -> dict[str, Any]:
     from tailback.plain import plain
     from tailback.results.gates import switched
 
@@ -131,13 +136,14 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
         },
         **({"real": plain(dict(result.real))} if result.real else {}),
         **predicted,
-        "out": str(folder),
+        "out": folder,
     }
 
 
-def _show(result: Result, where: Place, *, plot: bool, drawn: bool) -> None:
+def _show(result: Result, where: Place | None, *, plot: bool, drawn: bool) -> None:
     from rich.markup import escape
 
+    from tailback.commands.keeping import NOT_SAVED
     from tailback.results.gates import switched, told
     from tailback.results.metrics import QUEUES_WITHIN
     from tailback.results.warnings import without_series
@@ -175,6 +181,9 @@ def _show(result: Result, where: Place, *, plot: bool, drawn: bool) -> None:
         )
     if not drawn and plot and not (result.flow_series.height or result.link_series.height):
         out.print(f"[dim]No overview: {escape(without_series(result))}.[/dim]", soft_wrap=True)
+    if where is None:
+        out.print(NOT_SAVED)
+        return
     drawing = " with overview.svg" if drawn else ""
     out.print(f"Saved in {escape(str(where.folder))}{drawing}{escape(where.said)}", soft_wrap=True)
 

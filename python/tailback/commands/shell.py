@@ -37,7 +37,7 @@ def run_shell(
     if record is not None:
         from tailback.results.store import expect_room
 
-        expect_room(record)
+        expect_room(record.absolute())
     text = scenario_of(link)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
     how, is_free = namespaces()
@@ -58,14 +58,24 @@ def run_shell(
         "scenario": text,
         "outside": outward,
         "mtu": mtu,
-        "command": words,
-        "typed": ["tailback", *sys.argv[1:]],
-        "server": serving,
+        "command": _bytes(words),
+        "typed": ["tailback", *map(_legible, sys.argv[1:])],
+        "server": None if serving is None else _bytes(serving),
         "median_seconds": median,
         "p99_seconds": p99,
         "record": str(record.absolute()) if record else None,
     }
     return launch(how, told, shipping.pack(text))
+
+
+def _bytes(words: Sequence[str]) -> list[list[int]]:
+    """The words as the system has them: the name of a file may be no text."""
+    return [list(os.fsencode(word)) for word in words]
+
+
+def _legible(word: str) -> str:
+    """The same where it is a text, and else with its bytes in it as ``\\xff``."""
+    return os.fsencode(word).decode(errors="backslashreplace")
 
 
 def _words(server: str) -> list[str]:

@@ -65,7 +65,7 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     """Sweeps a scenario; 1 where a run failed."""
     from tailback.sweeps import sweep
 
-    _check_metrics(how.metrics)
+    _check(how)
     swept = axes(over)
     base = read_changed(file, how.changes)
     with stoppable(_left(how.cache)):
@@ -82,7 +82,7 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How, in_
     from tailback.sweeps import compare
     from tailback.sweeps.design import made
 
-    _check_metrics(how.metrics)
+    _check(how)
     bases = [read_changed(file, how.changes, one_of_many=len(files) > 1) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
@@ -97,17 +97,21 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How, in_
         return _finish(runs, usual, how, differences="scheme" if len(chosen) > 1 else "")
 
 
-def _check_metrics(names: Sequence[str]) -> None:
-    """Refuses what no run could have, before any is made.
+def _check(how: How) -> None:
+    """Refuses metrics that no run could have, and a folder that nothing could be saved in, before any run is made.
 
     Raises:
         NotFoundError: for the first such name.
+        StorageError: for such a folder.
     """
     from tailback.sweeps.measure import OF_RUNS
     from tailback.sweeps.statistics import OF_GROUPS as ALSO
+    from tailback.sweeps.store import expect_room
 
+    if how.out is not None:
+        expect_room(how.out)
     known = list(dict.fromkeys((*OF_RUNS, *ALSO)))
-    for name in names:
+    for name in how.metrics:
         if name not in known:
             raise unknown("metric", name, known)
 
@@ -168,25 +172,33 @@ def _twice(field: str, before: str) -> ScenarioError:
 
 @draws
 def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
-    """Saves the runs, draws them, and prints what they say."""
+    """Saves the runs, draws them, and prints what they say.
+
+    Raises:
+        StorageError: where they could not be saved; they are printed all the same.
+    """
+    from tailback.commands.keeping import kept
     from tailback.report.sweep import write_sweep_report
-    from tailback.results.places import place
     from tailback.sweeps.store import same, save
 
     runs = replace(runs, command=how.command)
-    with told("drawing the figures, writing the report"), place(how.out, usual, same(runs)) as where:
-        folder = where.folder
+
+    def saving(folder: Path) -> None:
         # All or nothing: on a full disk no folder is left that lacks a part.
         save(runs, folder, also=lambda beside: write_sweep_report(runs, beside / "report", folder))
+
+    with told("drawing the figures, writing the report"):
+        saved = kept(how.out, usual, same(runs), saving)
     if how.as_json:
-        told_apart(where)
-        typer.echo(json.dumps(_as_json(runs, folder, how.metrics), ensure_ascii=False))
+        told_apart(saved.where)
+        typer.echo(json.dumps(_as_json(runs, saved.folder(), how.metrics), ensure_ascii=False))
     else:
-        _show(runs, where, differences, how.metrics)
+        _show(runs, saved.where, differences, how.metrics)
+    saved.expect()
     return 1 if runs.failed.height else 0
 
 
-def _as_json(runs: Runs, folder: Path, metrics: Sequence[str]) -> Mapping[str, Any]:
+def _as_json(runs: Runs, folder: str | None, metrics: Sequence[str]) -> Mapping[str, Any]:
     from tailback.plain import plain
 
     return {
@@ -194,13 +206,14 @@ def _as_json(runs: Runs, folder: Path, metrics: Sequence[str]) -> Mapping[str, A
         "failed": runs.failed.height,
         "axes": runs.axes,
         "summary": plain(runs.means(*(_told(runs, metrics)[0] if metrics else ())).to_dicts()),
-        "out": str(folder),
+        "out": folder,
     }
 
 
-def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = ()) -> None:
+def _show(runs: Runs, where: Place | None, differences: str, metrics: Sequence[str] = ()) -> None:
     from rich.markup import escape
 
+    from tailback.commands.keeping import NOT_SAVED
     from tailback.sweeps.spread import ALIKE, ONE, why_none
 
     out = console()
@@ -233,6 +246,9 @@ def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = (
         # The way there is kept with the run; the user's own line is enough here.
         said = str(error).split("\nTraceback", 1)[0]
         typer.echo(f"tailback: failed: {said}", err=True)
+    if where is None:
+        out.print(NOT_SAVED)
+        return
     page = where.folder / "report" / "index.html"
     out.print(
         f"Saved in {escape(str(where.folder))}{escape(where.said)}; the report is {escape(str(page))}", soft_wrap=True

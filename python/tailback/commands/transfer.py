@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.commands.console import stoppable
-from tailback.commands.moving import Seen
+from tailback.commands.moving import Seen, in_bytes
 from tailback.errors import ArgumentError, refused
 from tailback.results.files import make_folder
 from tailback.transfer import addresses, keys
 from tailback.transfer.ending import heeding
-from tailback.transfer.errors import TransferError
+from tailback.transfer.errors import ChangedError, TransferError
 
 if TYPE_CHECKING:
     from tailback import _core
+    from tailback.commands.keeping import Kept
     from tailback.results import Result
 
 
@@ -100,7 +101,7 @@ def send_file(
     """Sends a file, and says how it went.
 
     Raises:
-        TailbackError: whatever keeps it from arriving.
+        TailbackError: whatever keeps it from arriving, or from being by then what has arrived.
     """
     from tailback import _core
     from tailback.transfer.classes import told_of
@@ -125,9 +126,18 @@ def send_file(
     scenario = scenario_of(file.name, scheme, changes, seed)
     told["classes"] = told_of(json.loads(scenario)["flows"][0]["scheme"])
     left = "the receiver keeps what has arrived; the same commands go on from there"
-    with Seen(quiet=common.as_json) as seen, stoppable(left), heeding():
+    with (
+        Seen(quiet=common.as_json) as seen,
+        stoppable(lambda: left if seen.has_begun else "nothing was sent"),
+        heeding(),
+    ):
         moved = _moved(lambda: _core.send_file(scenario, json.dumps(told), seen.hear))
     _tell(moved, common, f"sent {moved.report['name']} to {moved.report['peer']}")
+    if moved.report["has_changed"]:
+        raise ChangedError(
+            f"{file} has changed since it was offered: the receiver has it as it was then; `tailback recv --overwrite` and the "
+            "same command send it as it is now"
+        )
 
 
 def receive_file(
@@ -176,7 +186,11 @@ def receive_file(
 
     admission = Admission()
     left = "what has arrived is kept; the same commands go on from there"
-    with Seen(listening, quiet=common.as_json) as seen, stoppable(left), heeding():
+    with (
+        Seen(listening, quiet=common.as_json) as seen,
+        stoppable(lambda: left if seen.has_begun else "nothing has come"),
+        heeding(),
+    ):
         moved = _moved(lambda: _core.receive_file(json.dumps(told), admission.refusal, seen.hear))
     _tell(moved, common, f"received {moved.report['path']} from {moved.report['peer']}")
 
@@ -220,30 +234,48 @@ def _of_one_end(moved: _Moved) -> Result:
 
 
 def _tell(moved: _Moved, common: Common, what: str) -> None:
-    """The last line, and the folder."""
+    """Saves the result, where it is to be kept, and says how the transfer went.
+
+    Raises:
+        StorageError: where the result could not be saved; the file has arrived, and that is said all the same.
+    """
+    saved = _kept(moved, common.out)
+    _say(moved, common, what, saved)
+    if saved is not None:
+        saved.expect()
+
+
+def _kept(moved: _Moved, out: Path | None) -> Kept | None:
+    if out is None:
+        return None
+    from tailback.commands.keeping import kept
+
+    return kept(out, out, lambda _: True, lambda folder: _save(_of_one_end(moved), folder))
+
+
+def _say(moved: _Moved, common: Common, what: str, saved: Kept | None) -> None:
+    """The last lines: what has arrived, what else there is, and the result's folder."""
     from tailback.commands.run import shown
 
-    if common.out is not None:
-        _save(_of_one_end(moved), common.out)
     report = moved.report
     sent = report["bytes"] - report["resumed_bytes"]
     rate = 8 * sent / report["seconds"] if report["seconds"] > 0 else 0.0
     if common.as_json:
-        saved = {} if common.out is None else {"out": str(common.out)}
-        typer.echo(json.dumps({**report, "rate": rate, **saved}, ensure_ascii=False))
+        where = {} if saved is None else {"out": saved.folder()}
+        typer.echo(json.dumps({**report, "rate": rate, **where}, ensure_ascii=False))
         return
     if report["bytes"] and not sent:
-        typer.echo(f"{what}: {report['bytes']:,} bytes, all of which were there before")
+        typer.echo(f"{what}: {in_bytes(report['bytes'])}, all of which were there before")
     else:
         resumed = f", {report['resumed_bytes']:,} of them before" if report["resumed_bytes"] else ""
         took = f"in {shown(report['seconds'], 's')}, {shown(rate, 'bit/s')}"
-        typer.echo(f"{what}: {report['bytes']:,} bytes{resumed} {took}")
+        typer.echo(f"{what}: {in_bytes(report['bytes'])}{resumed} {took}")
     typer.echo(f"sha256 {report['sha256']}, equal at both ends")
     for other in report.get("other_partial_files", ()):
         typer.echo(
             f"beside it is {other}, of a transfer that broke off: of this name, with other bytes or from another sender"
         )
-    if common.out is not None:
+    if saved is not None and saved.why is None:
         typer.echo(f"saved in {common.out}")
 
 

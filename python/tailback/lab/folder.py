@@ -4,16 +4,21 @@ ended, however they end: who kills both leaves it to the next run. What lies in 
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, TYPE_CHECKING, Final, cast
 
 from tailback.errors import StorageError
 from tailback.results.files import explained
 
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+_RESULT: Final = "result"
 _PREFIX: Final = "tailback-lab-"
 
 
@@ -44,6 +49,32 @@ def tell(folder: Path, files: Mapping[str, bytes]) -> None:
             (folder / name).write_bytes(data)
     except OSError as error:
         raise explained(folder, error) from error
+
+
+def hand_over(result: Result, folder: Path, memory: int) -> None:
+    """Puts the result into the folder, or, where the disk is full by now, into a file in memory: what was measured in real time
+    cannot be had again."""
+    from tailback.results.store import save
+
+    try:
+        save(result, folder / _RESULT, csv=False)
+    except StorageError:
+        with open(memory, "wb", closefd=False) as file:
+            pickle.dump(result, file)
+
+
+def handed_over(folder: Path, memory: IO[bytes]) -> Result:
+    """The result, from where it was put.
+
+    Raises:
+        StorageError: where there is none.
+    """
+    from tailback.results.store import load
+
+    if os.fstat(memory.fileno()).st_size:
+        memory.seek(0)  # Whoever wrote it left off at its end.
+        return cast("Result", pickle.load(memory))
+    return load(folder / _RESULT)
 
 
 def _held() -> tuple[Path, int]:

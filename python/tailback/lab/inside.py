@@ -23,10 +23,11 @@ def main() -> int:
     from tailback.errors import PartError, TailbackError
 
     signal.signal(signal.SIGINT, lambda *_: None)  # Whoever started this decides.
-    folder, held = Path(sys.argv[1]), int(sys.argv[2])
-    os.set_inheritable(held, False)
+    folder, held, memory = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    for mine in (held, memory):
+        os.set_inheritable(mine, False)
     try:
-        return _run(folder, held)
+        return _run(folder, held, memory)
     except PartError as error:
         return _part_failed(folder, str(error))
     except (TailbackError, OSError) as error:
@@ -58,7 +59,7 @@ def _leave(folder: Path, held: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(folder: Path, held: int) -> int:
+def _run(folder: Path, held: int, memory: int) -> int:
     from tailback import _core
     from tailback.custom import runs, shipping
 
@@ -78,10 +79,10 @@ def _run(folder: Path, held: int) -> int:
     if report["stopped"]:
         return STOPPED
     # Tables take half a second to import, and who waits for word of a part that failed needs none.
+    from tailback.lab.folder import hand_over
     from tailback.results.from_core import result_of
-    from tailback.results.store import save
 
-    save(result_of(raw, wall, real=report), folder / "result", csv=False)
+    hand_over(result_of(raw, wall, real=report), folder, memory)
     return 0
 
 

@@ -18,7 +18,7 @@ from tailback import _core
 from tailback.calls import checked_call
 from tailback.custom import shipping
 from tailback.errors import PartError, ScenarioError, TailbackError, refused
-from tailback.lab.folder import shared, tell
+from tailback.lab.folder import handed_over, shared, tell
 from tailback.lab.inside import PART_FAILED, STOPPED
 from tailback.scenario.file import expect_file
 from tailback.units import number
@@ -170,23 +170,27 @@ def run(
     with shared() as (folder, holding):
         tell(folder, {"told.json": json.dumps(told).encode(), "scenario.json": setup.scenario.encode()})
         tell(folder, {"parts": parts})
-        _attend(command, folder, holding, number(json.loads(setup.scenario)["duration"]), progress)
-        from tailback.results.store import load as load_result
-
-        return load_result(folder / "result")
+        with open(os.memfd_create("result"), "rb") as memory:
+            seconds = number(json.loads(setup.scenario)["duration"])
+            _attend(command, folder, (holding, memory.fileno()), seconds, progress)
+            return handed_over(folder, memory)
 
 
 def _attend(
-    command: list[str], folder: Path, using: int, duration: float, progress: Callable[[float], object] | None
+    command: list[str],
+    folder: Path,
+    using: tuple[int, int],
+    duration: float,
+    progress: Callable[[float], object] | None,
 ) -> None:
-    """Starts the process and waits for it; it ends when this one does, however that ends. It holds the folder, too, by a file
-    that it inherits."""
+    """Starts the process and waits for it; it ends when this one does, however that ends. It is ``using`` two files that it
+    inherits: one by which it holds the folder, too, and one in memory for a result that finds no room there."""
     # This very package, and nothing from the working folder.
     home = str(Path(__file__).parents[2])
     start = f"import sys; sys.path.insert(0, {home!r}); from tailback.lab.inside import main; sys.exit(main())"
     held, holding = os.pipe()
-    words = [*command, sys.executable, "-P", "-c", start, str(folder), str(held)]
-    with subprocess.Popen(words, pass_fds=[held, using], stderr=subprocess.PIPE, text=True) as inside:
+    words = [*command, sys.executable, "-P", "-c", start, str(folder), str(held), str(using[1])]
+    with subprocess.Popen(words, pass_fds=[held, *using], stderr=subprocess.PIPE, text=True) as inside:
         os.close(held)
         began = time.monotonic()
         try:

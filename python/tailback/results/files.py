@@ -22,6 +22,8 @@ from tailback.results import checksums
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of linux/fs.h.
 _FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
+_KNOWN = 40
+"""Letters by which a name is known again: with four bytes each, and with what is added to them, they fit into any name."""
 _SMALL = 1 << 16
 """Bytes: more than the end of a table."""
 
@@ -121,7 +123,7 @@ def expect_room(target: Path, *, mine: Callable[[Path], bool]) -> None:
     _refuse_foreign(target, mine)
     try:
         around = next(part for part in target.absolute().parents if exists(part))
-        os.rmdir(tempfile.mkdtemp(prefix=f".{target.name[:64]}.", dir=around))
+        os.rmdir(tempfile.mkdtemp(prefix=f".{target.name[:_KNOWN]}.", dir=around))
         with suppress(FileNotFoundError, NotADirectoryError):
             os.stat(target)  # Which fails for a name that is too long.
     except OSError as error:
@@ -205,7 +207,9 @@ def exchange(one: Path, other: Path) -> bool:
 def _unused(target: Path, make: Callable[[Path], object]) -> Path:
     """Something new beside the target, hidden, with the permissions that the user's mask leaves."""
     for _ in range(100):
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{target.suffix}")
+        # Not longer than a name may be, where the target's is as long as that.
+        kind = target.suffix if len(target.suffix) < _KNOWN // 2 else ""
+        beside = target.with_name(f".{target.name[:_KNOWN]}.{secrets.token_hex(4)}{kind}")
         try:
             make(beside)
         except FileExistsError:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tailback import _core
     from tailback.results import Result
 
 
@@ -52,6 +53,7 @@ def _note_interrupts() -> int:
 def _run(told: dict[str, Any]) -> int:
     from tailback import _core
     from tailback.custom import runs, shipping
+    from tailback.errors import TailbackError
 
     with open(told["parts"], "rb") as file:
         file.seek(0)  # Whoever wrote it left off at its end.
@@ -68,12 +70,26 @@ def _run(told: dict[str, Any]) -> int:
     report = json.loads(text) | {"is_real_time": is_prompt, "made": {"command": "shell", "typed": told["typed"]}}
     from tailback.shell.summary import summary
 
-    if raw is not None:  # Tables take longer to import than many a command takes: made where they are kept alone.
-        from tailback.results.from_core import result_of
+    why = None if raw is None else _why_unsaved(raw, wall, report, Path(told["record"]))
+    _tell(summary(report, None if why else told["record"]))
+    if why is None:
+        return int(report["status"])
+    if not isinstance(why, TailbackError):
+        raise why
+    _tell(f"tailback: {why}")
+    return int(report["status"]) or 1
 
-        _save(result_of(raw, wall, real=report), Path(told["record"]))
-    _tell(summary(report, told["record"]))
-    return int(report["status"])
+
+def _why_unsaved(raw: _core.Result, wall: float, report: dict[str, Any], folder: Path) -> Exception | None:
+    """Saves the result; what has kept it from being saved, if anything. Tables take longer to import than many a command takes:
+    made where they are kept alone."""
+    from tailback.results.from_core import result_of
+
+    try:
+        _save(result_of(raw, wall, real=report), folder)
+    except Exception as error:  # Whatever it is, the summary is told first.
+        return error
+    return None
 
 
 def _tell(summary: str) -> None:

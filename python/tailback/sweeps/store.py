@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tailback.errors import ScenarioError, StorageError
 from tailback.paths import isfile
-from tailback.results import checksums, tables
+from tailback.results import checksums, files, tables
 from tailback.results.files import new_folder, read_about
 from tailback.results.places import written
 from tailback.results.units import UNITS
@@ -42,7 +42,7 @@ def save(runs: Runs, folder: Path, *, csv: bool = True, also: Callable[[Path], o
         "units": {name: tables.units_of(getattr(runs, name), runs.units) for name in Runs.TABLES},
         "variants": _variants(runs),
     }
-    with new_folder(folder, mine=lambda path: isfile(path / ABOUT)) as beside:
+    with new_folder(folder, mine=_is_sweep) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         for name in Runs.TABLES:
             table = getattr(runs, name)
@@ -53,6 +53,19 @@ def save(runs: Runs, folder: Path, *, csv: bool = True, also: Callable[[Path], o
         if also:
             also(beside)
     return folder
+
+
+def expect_room(folder: Path) -> None:
+    """Refuses a folder in which :func:`save` would fail, before there is a sweep to lose.
+
+    Raises:
+        StorageError: as :func:`save`.
+    """
+    files.expect_room(folder, mine=_is_sweep)
+
+
+def _is_sweep(folder: Path) -> bool:
+    return isfile(folder / ABOUT)
 
 
 def _variants(runs: Runs) -> list[dict[str, Any]]:

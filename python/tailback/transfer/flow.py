@@ -3,9 +3,11 @@ them, of which nothing is known. Whether scheme and fields make sense is checked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
+from tailback.errors import ScenarioError
 from tailback.scenario.data import complete
 from tailback.scenario.texts import from_text
 
@@ -37,9 +39,19 @@ def scenario_of(name: str, scheme: str, changes: Sequence[str], seed: int) -> st
         ],
         "record": {"links": "none", "bin": "100 ms"},
     }
+    made = _checked(data)
     if not changes:
-        return complete(data)
+        return made
     from tailback.commands.changes import changed
     from tailback.scenario import Scenario
 
     return complete(changed(Scenario.of(data), changes).to_dict())
+
+
+def _checked(data: Mapping[str, Any]) -> str:
+    """The scenario as JSON, complete; of a wrong scheme is said which option it comes from."""
+    try:
+        return complete(data)
+    except ScenarioError as error:
+        problems = [replace(each, field=each.field.replace("flows[0].scheme", "--scheme")) for each in error.problems]
+        raise ScenarioError(problems, "tailback send") from None

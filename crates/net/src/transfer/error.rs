@@ -53,7 +53,7 @@ pub enum TransferError {
     )]
     Name(PathBuf),
     /// The file is not any more what it was when the transfer began.
-    #[error("{} has changed while it was sent", .0.display())]
+    #[error("{} has changed while it was sent: {SEND_AGAIN}", .0.display())]
     Changed(PathBuf),
     /// A receiver cannot be heard there.
     #[error(
@@ -246,6 +246,9 @@ fn left(who: &str, kept: Bytes, total: Bytes) -> String {
     }
     format!("{kept} of {total} are there: the same commands go on from there")
 }
+
+/// What to do about a file that has changed.
+pub(super) const SEND_AGAIN: &str = "the same commands send it as it is now";
 
 /// In place of a reason.
 const NO_WORD: &str = "no word from there";

@@ -5,11 +5,12 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom};
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 
 use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
 
 use super::config::SendConfig;
-use super::error::TransferError;
+use super::error::{SEND_AGAIN, TransferError};
 use super::hash::{Hash, hash_of};
 use super::offer::{Offer, read_answer};
 use super::past::Past;
@@ -48,6 +49,8 @@ pub struct Sent {
     pub edge: EdgeCounters,
     /// How often this end's socket was replaced.
     pub moves: u64,
+    /// Whether the file is another one here by now: the receiver has it as it was offered.
+    pub has_changed: bool,
 }
 
 /// Sends a file. `prepare` makes the sending endpoint, and says what the receiver must know of it: once, and again with a
@@ -113,6 +116,7 @@ pub fn send<E: Endpoint>(
                 packet: sizes.packet,
                 edge,
                 moves,
+                has_changed: before.differs(&file, &config.file),
             });
         };
         past.observation = past.with(driver.endpoint().observe());
@@ -124,8 +128,28 @@ pub fn send<E: Endpoint>(
     }
 }
 
+/// By what the system knows a file, and when it was written to last.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn of(seen: &Metadata) -> Self {
+        Self { file: (seen.dev(), seen.ino()), size: seen.len(), modified: (seen.mtime(), seen.mtime_nsec()) }
+    }
+
+    /// Whether the open file has been written to since, or another one has taken its name. To be removed changes nothing of it.
+    fn differs(&self, file: &File, path: &std::path::Path) -> bool {
+        let is_other = |seen: io::Result<Metadata>| seen.is_ok_and(|seen| Self::of(&seen) != *self);
+        is_other(file.metadata()) || is_other(fs::metadata(path))
+    }
+}
+
 /// The file, what the system says of it, and its size and hash.
-fn open(path: &std::path::Path, watch: Watch<'_>) -> Result<(File, Metadata, (u64, Hash)), TransferError> {
+fn open(path: &std::path::Path, watch: Watch<'_>) -> Result<(File, Stamp, (u64, Hash)), TransferError> {
     // A pipe may wait for ever to be opened, and a device may never end.
     let kind = fs::metadata(path).map_err(about(path))?.file_type();
     if kind.is_dir() {
@@ -135,23 +159,23 @@ fn open(path: &std::path::Path, watch: Watch<'_>) -> Result<(File, Metadata, (u6
         return Err(about(path)(io::Error::other("a pipe, a socket or a device; expected a file")));
     }
     let mut file = File::open(path).map_err(about(path))?;
-    let before = file.metadata().map_err(about(path))?;
-    let expected = before.len();
+    let before = Stamp::of(&file.metadata().map_err(about(path))?);
+    let expected = before.size;
     let mut go_on = |done| watch(&Seen::before(Phase::Hashing, done, expected));
     match hash_of(&mut file, &mut go_on) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(TransferError::Stopped),
-        hashed => Ok((file, before, hashed.map_err(about(path))?)),
+        Err(error) => Err(about(path)(error)),
+        // What has been read of it may be a mixture of both, and there is nothing to offer.
+        Ok(_) if before.differs(&file, path) => Err(TransferError::Changed(path.to_owned())),
+        Ok(hashed) => Ok((file, before, hashed)),
     }
 }
 
 /// What a receiver finds wrong may be so because the file has changed since it was offered.
-fn explained(error: TransferError, before: &Metadata, file: &File, path: &std::path::Path) -> TransferError {
-    let is_changed = file
-        .metadata()
-        .is_ok_and(|now| (now.len(), now.modified().ok()) != (before.len(), before.modified().ok()));
+fn explained(error: TransferError, before: &Stamp, file: &File, path: &std::path::Path) -> TransferError {
     match error {
-        TransferError::Peer { who, text } if is_changed => {
-            let text = format!("{text}; {} has changed since it was offered", path.display());
+        TransferError::Peer { who, text } if before.differs(file, path) => {
+            let text = format!("{text}; {} has changed since it was offered: {SEND_AGAIN}", path.display());
             TransferError::Peer { who, text }
         }
         other => other,
