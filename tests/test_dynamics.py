@@ -176,7 +176,8 @@ def test_slowdown_by_size_is_of_the_messages_of_each_size() -> None:
     every = completion.slowdown(made)
     for low, high, messages, median, _ in table.iter_rows():
         of = every.filter((every["size"] >= low) & (every["size"] < high))
-        assert (of.height, of["slowdown"].median()) == (messages, pytest.approx(median))
+        assert of.height == messages
+        assert of["slowdown"].median() == pytest.approx(median)
     assert table["messages"].sum() == every.height
     assert completion.slowdown_by_size(made, bounds=())["messages"].to_list() == [every.height]
     for bounds in (("1 MB", "1 kB"), ("1 MB", "1 MB")):

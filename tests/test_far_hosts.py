@@ -3,6 +3,7 @@
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.cli.command import tailback
 FLOW = tb.flows(1, "reno", {"name": "files", "size": "10 kB", "count": 1})
 
 
-def near(**fields: object) -> tb.Scenario:
+def near(**fields: Any) -> tb.Scenario:
     return tb.dumbbell(**{"rate": "1 Gbit/s", "delay": "10 us", "duration": "200 ms", "flows": [FLOW], **fields})
 
 
@@ -37,7 +38,7 @@ def test_what_the_round_trip_is_is_said_where_hosts_are_far_away_by_default() ->
         {"access": {"delay": "20 us"}, "receiver_access": {"delay": "10 us"}},
     ],
 )
-def test_nothing_is_said_where_hosts_are_near_or_their_delay_was_given(fields: dict[str, object]) -> None:
+def test_nothing_is_said_where_hosts_are_near_or_their_delay_was_given(fields: dict[str, Any]) -> None:
     assert far_hosts(near(**fields).to_dict()) == []
     assert far_hosts(near(**fields).to_dict(full=True)) == []
 
