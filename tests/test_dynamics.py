@@ -166,6 +166,27 @@ def test_slowdown_is_against_a_flows_own_path() -> None:
     assert (table["slowdown"] >= 1.0).all(), "nobody is faster than the empty path"
 
 
+def test_slowdown_by_size_is_of_the_messages_of_each_size() -> None:
+    base = tb.dumbbell(rate="100 Mbit/s", delay="10 ms", duration="20 s", warm_up="1 s")
+    sizes = {"name": "empirical", "values": ["10 kB", "100 kB", "300 kB"], "cumulative": [0.5, 0.8, 1.0]}
+    made = base.with_flows(tb.flows(5, "sack", {"name": "files", "size": sizes, "pause": "100 ms"})).run()
+    table = completion.slowdown_by_size(made, bounds=("20 kB", "100 kB", "10 MB"), percents=(50, 99.9))
+    assert table.columns == ["from", "to", "messages", "slowdown_p50", "slowdown_p99.9"]
+    assert table.select("from", "to").rows() == [(0.0, 20e3), (20e3, 100e3), (100e3, 10e6)], "none are above 10 MB"
+    every = completion.slowdown(made)
+    for low, high, messages, median, _ in table.iter_rows():
+        of = every.filter((every["size"] >= low) & (every["size"] < high))
+        assert of.height == messages
+        assert of["slowdown"].median() == pytest.approx(median)
+    assert table["messages"].sum() == every.height
+    assert completion.slowdown_by_size(made, bounds=())["messages"].to_list() == [every.height]
+    for bounds in (("1 MB", "1 kB"), ("1 MB", "1 MB")):
+        with pytest.raises(tb.ArgumentError, match="expected sizes in rising order"):
+            completion.slowdown_by_size(made, bounds=bounds)
+    with pytest.raises(tb.ArgumentError, match="bounds"):
+        completion.slowdown_by_size(made, bounds=("1 ms",))
+
+
 def test_all_that_is_said_of_completion_is_of_the_same_messages() -> None:
     """Those that began from ``warm_up`` on."""
     base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", duration="10 s", warm_up="5 s")

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -97,3 +98,19 @@ def test_recorded_delays_are_shown(here: Path) -> None:
     assert ["flow", "ms", "ms", "ms", "ms"] in rows
     delays = [row for row in rows if row[:1] == ["sack-0"]][1]
     assert 5.0 < float(delays[1]) <= float(delays[2]) <= float(delays[3]) < 60.0
+
+
+def test_run_says_how_long_files_took(here: Path) -> None:
+    files = '[[flows]]\nname = "web"\ncount = 3\nscheme = "sack"\n'
+    files += 'source = { name = "files", size = "20 kB", pause = "50 ms" }\n'
+    (here / "files.toml").write_text(SCENARIO + files)
+    status, out, _ = tailback("run", "files.toml", "--no-plot")
+    assert status == 0
+    times = tb.Scenario.from_toml(here / "files.toml").run().messages["completion_time"]
+    (row,) = re.findall(r"^ web +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) *$", out, re.MULTILINE)
+    assert int(row[0]) == times.len()
+    told = [float(number) for number in row[1:]]
+    assert told == pytest.approx(1e3 * np.quantile(times.to_numpy(), (0.5, 0.95, 0.99)), rel=1e-3)
+    assert "completion time of files and bursts" in out
+    _, out, _ = tailback("run", "small.toml", "--no-plot")
+    assert "completion time" not in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -122,3 +123,65 @@ def test_files_of_one_size_stand_where_they_are() -> None:
     assert set(np.asarray(dots.get_xdata())) == {20.0}
     for steps in (median, p95):
         assert np.asarray(steps.get_xdata()) == pytest.approx([20.0])
+
+
+def short_run(**fields: Any) -> tb.Result:
+    """A run as in a data centre."""
+    files = {"name": "files", "size": "20 kB", "pause": "50 us"}
+    base = tb.dumbbell(
+        rate="10 Gbit/s",
+        delay="8 us",
+        buffer="1 MB",
+        access={"rate": "25 Gbit/s", "delay": "1 us"},
+        **{
+            "queue": {"name": "step", "threshold": "97.5 kB"},
+            "duration": "20 ms",
+            "warm_up": "5 ms",
+            "record": {"bin": "50 us"},
+            **fields,
+        },
+    )
+    return base.with_flows(tb.flows(2, "dctcp"), tb.flows(1, "dctcp", files)).run()
+
+
+@pytest.mark.parametrize(
+    ("duration", "warm_up", "width", "unit"), [("20 ms", "5 ms", "50 us", "ms"), ("400 us", "100 us", "10 us", "µs")]
+)
+def test_short_runs_have_their_time_in_a_unit_that_suits_it(duration: str, warm_up: str, width: str, unit: str) -> None:
+    result = short_run(duration=duration, warm_up=warm_up, record={"bin": width})
+    for made in (result.plot.overview(), result.plot.rtt(), result.plot.queue()):
+        axis = made.axes[-1]
+        assert axis.get_xlabel() == f"time ({unit})"
+        number, warm = float(duration.split(maxsplit=1)[0]), float(warm_up.split(maxsplit=1)[0])
+        assert axis.get_xlim() == pytest.approx((0.0, number))
+        assert np.asarray(axis.get_lines()[0].get_xdata())[-1] == pytest.approx(number)
+        shade = axis.patches[0].get_extents().transformed(axis.transData.inverted())
+        assert shade.x1 == pytest.approx(warm)
+    assert result.duration == pytest.approx(float(duration.split(maxsplit=1)[0]) * {"ms": 1e-3, "µs": 1e-6}[unit])
+
+
+def test_rates_of_short_runs_are_drawn_as_finely_as_they_are_rates() -> None:
+    result = short_run()
+    points = np.asarray(result.plot.throughput().axes[0].get_lines()[0].get_xdata())
+    # Ten round trips of 20 µs, which are more than a hundred packets of 1.2 µs.
+    assert points.size == 100
+    slow = tb.dumbbell(rate="10 Mbit/s", delay="20 ms", duration="4 s", record={"bin": "10 ms"})
+    points = np.asarray(slow.with_flows(tb.flows(1, "reno")).run().plot.throughput().axes[0].get_lines()[0].get_xdata())
+    assert points.size == 40, "a tenth of a second each"
+
+
+def test_completion_times_of_microseconds_are_drawn_in_them() -> None:
+    result = short_run()
+    axis = result.plot.completion().axes[0]
+    assert axis.get_ylabel() == "completion time (µs)"
+    times = result.counted_messages()["completion_time"].to_numpy() * 1e6
+    assert np.sort(np.asarray(axis.get_lines()[0].get_ydata())) == pytest.approx(np.sort(times))
+    assert np.asarray(axis.get_lines()[1].get_ydata()).max() <= times.max()
+
+
+def test_delays_of_queues_below_a_millisecond_are_drawn_in_microseconds() -> None:
+    result = short_run(queue="dualpi2", record={"bin": "50 us", "queue_state": True})
+    panels = {axis.get_ylabel(): axis for axis in result.plot.overview().axes}
+    axis = panels["queue's delay (µs)"]
+    highest = max(float(np.max(np.asarray(line.get_ydata()), initial=0.0)) for line in axis.get_lines())
+    assert 1.0 < highest < 1000.0

@@ -4,7 +4,7 @@
 use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, DropReason, FlowId, Kind, LinkId, Packet, RouteCursor, Span, Time,
 };
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_qdisc::{BuildCx, Config, KnownFlows};
 
 use crate::driver::{LinkCx, LinkDriver, LinkTimers};
 use crate::feed::MOST;
@@ -22,7 +22,7 @@ fn link(change: impl FnOnce(&mut LinkSpec)) -> Link {
         capacity: Capacity::Unlimited,
         rate: RATE,
         mean_packet: Bytes::new(1000),
-        hosts: FlowHosts::default(),
+        flows: KnownFlows::default(),
     };
     let mut spec = LinkSpec::new("full", RATE, Span::from_secs(1), Config::default().build(&cx));
     change(&mut spec);

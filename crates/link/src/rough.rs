@@ -70,7 +70,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use tailback_core::{Annexes, BitRate, Bytes, Capacity, Distribution, FlowId, Kind};
-    use tailback_qdisc::{BuildCx, Config, FlowHosts};
+    use tailback_qdisc::{BuildCx, Config, KnownFlows};
 
     use super::*;
     use crate::impairment::{Chance, Coalescing, Impairments, LossModel, Reordering};
@@ -92,7 +92,7 @@ mod tests {
             capacity: Capacity::Unlimited,
             rate: RATE,
             mean_packet: Bytes::new(1000),
-            hosts: FlowHosts::default(),
+            flows: KnownFlows::default(),
         };
         let coalescing = Some(Coalescing { time: Distribution::constant(BATCH) });
         let spec = LinkSpec {

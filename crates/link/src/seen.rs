@@ -120,7 +120,7 @@ impl Seen {
 mod tests {
     use proptest::prelude::*;
     use tailback_core::{BitRate, Capacity, FlowId, Kind, Packet, RouteCursor};
-    use tailback_qdisc::{BuildCx, Config, FlowHosts};
+    use tailback_qdisc::{BuildCx, Config, KnownFlows};
 
     use super::*;
     use crate::link::Link;
@@ -133,7 +133,7 @@ mod tests {
             capacity: Capacity::Unlimited,
             rate,
             mean_packet: Bytes::new(10),
-            hosts: FlowHosts::default(),
+            flows: KnownFlows::default(),
         };
         Link::new(LinkSpec::new("wire", rate, delay, Config::default().build(&cx)), 1)
     }

@@ -2,7 +2,7 @@
 //! see is tested in the crate `qdisc`.
 
 use tailback_core::{Annexes, BitRate, Bytes, Capacity, DataAmount, FlowId, Kind, Packet, Span, Time};
-use tailback_qdisc::{BuildCx, Config, FlowHosts, pi::PiConfig, rem::RemConfig};
+use tailback_qdisc::{BuildCx, Config, KnownFlows, pi::PiConfig, rem::RemConfig};
 
 use crate::schedule::Change;
 use crate::spec::LinkSpec;
@@ -37,7 +37,7 @@ fn told(queue: &Config, name: &str, last: Time, change: impl FnOnce(&mut LinkSpe
         capacity: Capacity::Unlimited,
         rate: RATE,
         mean_packet: Bytes::new(1000),
-        hosts: FlowHosts::default(),
+        flows: KnownFlows::default(),
     };
     let mut spec = LinkSpec::new("uneven", RATE, Span::from_millis(1), queue.build(&cx));
     change(&mut spec);

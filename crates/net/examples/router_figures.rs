@@ -16,7 +16,7 @@ use tailback_core::{BitRate, Bytes, Capacity, Span, Time};
 use tailback_link::{LinkSpec, StandaloneLink};
 use tailback_net::Clock;
 use tailback_net::router::{Namespace, Router, Rule, Spans, Tun};
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_qdisc::{BuildCx, Config, KnownFlows};
 
 const SINK: &str = "10.9.0.1:9";
 const RATES: [u64; 4] = [10, 50, 100, 200];
@@ -116,7 +116,7 @@ impl Ends {
             capacity: Capacity::Packets(100),
             rate,
             mean_packet: Bytes::new(1500),
-            hosts: FlowHosts::default(),
+            flows: KnownFlows::default(),
         };
         let link = StandaloneLink::new(LinkSpec::new("link", rate, delay, config.build(&cx)), 1);
         let rules = vec![Rule { from: 0, to: 1, route: vec![0], ..Rule::default() }];

@@ -7,7 +7,7 @@ use tailback_core::{
     Annexes, ArrivalPolicy, Backlog, BitRate, Bytes, Capacity, FlowId, Kind, Packet, QueueCx,
     QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{BuildCx, Built, Config, Discipline, FlowHosts};
+use tailback_qdisc::{BuildCx, Built, Config, Discipline, KnownFlows};
 
 fn main() {
     divan::main();
@@ -39,7 +39,7 @@ impl Steady {
             capacity: Capacity::Packets(2 * backlog),
             rate,
             mean_packet: SIZE,
-            hosts: FlowHosts::default(),
+            flows: KnownFlows::default(),
         };
         let mut steady = Self {
             queue: config.build(&cx).into_discipline(),
@@ -137,7 +137,7 @@ fn admission(bencher: Bencher<'_, '_>, name: &str) {
         capacity: Capacity::Packets(100),
         rate: RATE,
         mean_packet: SIZE,
-        hosts: FlowHosts::default(),
+        flows: KnownFlows::default(),
     };
     let Built::Arrival(mut policy) = config.build(&cx) else { return };
     let (mut rng, mut annexes, mut drops) = (Stream::new(1, name), Annexes::new(), Vec::new());

@@ -14,6 +14,7 @@ use tailback_core::{
 use crate::builtin::Discipline;
 use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
+use crate::known::NamedFlow;
 use crate::limit::Limit;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
 use crate::rate::at_rate;
@@ -39,8 +40,8 @@ pub struct TokenBucketConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BucketClassConfig {
-    /// The flows' numbers, counted from 0 over all groups in their order.
-    pub flows: Vec<u32>,
+    /// The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order.
+    pub flows: Vec<NamedFlow>,
     /// The rate of tokens. Default 1 Mbit/s.
     pub rate: BitRate,
     /// The bucket's depth. Default 15 kB.
@@ -305,7 +306,7 @@ impl TokenBucket {
         queues.push(Shaped::new(None, rate, &config.queue, cx));
         let class_of = classes
             .enumerate()
-            .flat_map(|(index, class)| class.flows.iter().map(move |flow| (*flow, index as u32)))
+            .flat_map(|(index, class)| cx.flows.numbers(&class.flows).map(move |flow| (flow, index as u32)))
             .collect();
         let turns = Turns::new(queues.iter().map(|shaped| shaped.queue.asks_the_rate()), cx.rate.min(rate));
         Self { rate, bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0, turns }

@@ -21,7 +21,8 @@ use crate::fair::round::{DeficitRoundRobinConfig, RoundRobinConfig, WeightedRoun
 use crate::fair::selfclocked::{CellRoundRobinConfig, SelfClockedConfig};
 use crate::fair::weighted::WeightedFairConfig;
 use crate::fq_codel::FqCodelConfig;
-use crate::parts::{BuildCx, FlowHosts, FlowLists, Info, QueueConfig, QueuesWithin, Within};
+use crate::known::KnownFlows;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within};
 use crate::pi::PiConfig;
 use crate::pie::PieConfig;
 use crate::priority::PriorityConfig;
@@ -158,7 +159,7 @@ impl Registered {
             capacity: Capacity::Packets(100),
             rate,
             mean_packet: Bytes::new(1000),
-            hosts: FlowHosts::default(),
+            flows: KnownFlows::default(),
         };
         let mut names = Vec::new();
         (self.default)().build(&cx).into_discipline().observe(Time::ZERO, &mut |name, _| names.push(name));
@@ -237,7 +238,7 @@ impl Config {
         on.then(|| "ecn".to_owned()).into_iter().chain(within).collect()
     }
 
-    /// The lists of flows that shares, classes and levels name by number, each with the path of its field.
+    /// The lists of flows that shares, classes and levels name, each with the path of its field.
     pub fn flow_lists(&self) -> FlowLists<'_> {
         let within = self.described().queues_within().into_iter().flat_map(|(path, queue)| {
             queue.flow_lists().into_iter().map(move |(list, flows)| (format!("{path}.{list}"), flows))

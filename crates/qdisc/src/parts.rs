@@ -1,11 +1,10 @@
 //! What a discipline says of itself, in its own file: [`QueueConfig`], and what goes in there. No discipline is named here;
 //! all of them are in `config.rs`.
 
-use std::sync::Arc;
-
 use tailback_core::{BitRate, Bytes, Capacity, Checker};
 
 use crate::fair::Share;
+use crate::known::{KnownFlows, NamedFlow};
 
 /// What a discipline needs to know of the link it is built for.
 #[derive(Clone, Debug)]
@@ -16,27 +15,8 @@ pub struct BuildCx {
     pub rate: BitRate,
     /// The size of a typical packet, for thresholds written in packets and for idle times.
     pub mean_packet: Bytes,
-    /// Between which hosts flows run.
-    pub hosts: FlowHosts,
-}
-
-/// Between which hosts flows run, which packets do not say themselves.
-#[derive(Clone, Debug, Default)]
-pub struct FlowHosts(Option<Arc<[(u32, u32)]>>);
-
-impl FlowHosts {
-    /// The sending and the receiving host of a flow, as numbers; hosts of its own where nothing is known of the flow.
-    pub fn of(&self, flow: u32) -> (u32, u32) {
-        // Known hosts are numbered from the one end, unknown ones from the other.
-        self.0.as_ref().and_then(|known| known.get(flow as usize).copied()).unwrap_or((!flow, !flow))
-    }
-}
-
-/// The hosts of flows in the order of their numbers.
-impl FromIterator<(u32, u32)> for FlowHosts {
-    fn from_iter<I: IntoIterator<Item = (u32, u32)>>(hosts: I) -> Self {
-        Self(Some(hosts.into_iter().collect()))
-    }
+    /// What packets do not say of their flows.
+    pub flows: KnownFlows,
 }
 
 /// One discipline, as a listing shows it.
@@ -53,7 +33,7 @@ pub struct Info {
 }
 
 /// Lists of flows, each with the path of its field.
-pub type FlowLists<'a> = Vec<(String, &'a [u32])>;
+pub type FlowLists<'a> = Vec<(String, &'a [NamedFlow])>;
 
 /// Queues that a discipline is made of, each with the path of its field.
 pub type QueuesWithin<'a> = Vec<(String, &'a dyn Within)>;
@@ -63,7 +43,7 @@ pub trait Within {
     /// The switches that turn marks on, each as the path of its field.
     fn ecn_switches(&self) -> Vec<String>;
 
-    /// The lists of flows that shares, classes and levels name by number.
+    /// The lists of flows that shares, classes and levels name.
     fn flow_lists(&self) -> FlowLists<'_>;
 }
 
@@ -89,7 +69,7 @@ pub trait QueueConfig {
         false
     }
 
-    /// The lists of flows that its own shares, classes and levels name by number.
+    /// The lists of flows that its own shares, classes and levels name.
     fn flow_lists(&self) -> FlowLists<'_> {
         Vec::new()
     }
@@ -110,7 +90,7 @@ pub(crate) fn check_gain(name: &'static str, gain: f64, checker: &mut Checker) {
 pub(crate) const MOST_GAIN: f64 = 1e6;
 
 /// The flows of a field that lists tables.
-pub(crate) fn numbered<'a>(list: &str, flows: impl Iterator<Item = &'a Vec<u32>>) -> FlowLists<'a> {
+pub(crate) fn numbered<'a>(list: &str, flows: impl Iterator<Item = &'a Vec<NamedFlow>>) -> FlowLists<'a> {
     flows.enumerate().map(|(index, flows)| (format!("{list}[{index}].flows"), &flows[..])).collect()
 }
 

@@ -26,7 +26,8 @@ use crate::watched::Periodic;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PiConfig {
-    /// The queue q* to settle at. Default 50 packets (ns-2's `pi.cc`).
+    /// The queue q* to settle at. Default 50 packets (ns-2's `pi.cc`). The queue is counted in packets whatever their size,
+    /// acknowledgements too; an amount in bytes becomes packets of the mean size of the flows whose data crosses the link.
     pub target: DataAmount,
     /// Gain a of the newer sample, above `b`. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60 flows).
     pub a: f64,

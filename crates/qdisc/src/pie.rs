@@ -307,7 +307,7 @@ mod tests {
     use tailback_core::{Annexes, BitRate, Capacity, Stream};
 
     use super::*;
-    use crate::parts::FlowHosts;
+    use crate::known::KnownFlows;
 
     /// RFC 8033 §4.2 step by step, computed apart from this code with the constants of the RFC: through five of the
     /// seven scales of the auto-tuning, and down again.
@@ -431,7 +431,7 @@ mod tests {
                 capacity: Capacity::Unlimited,
                 rate: RATE,
                 mean_packet: Bytes::new(1000),
-                hosts: FlowHosts::default(),
+                flows: KnownFlows::default(),
             },
         );
         (pie.law.probability, pie.law.before) = (probability, before);

@@ -14,6 +14,7 @@ use tailback_core::{Backlog, BitRate, Capacity, Checker, Lane, Packet, QueueCx, 
 use crate::builtin::Discipline;
 use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
+use crate::known::NamedFlow;
 use crate::limit::Limit;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
 use crate::rate::at_rate;
@@ -44,8 +45,8 @@ pub struct LaneConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassConfig {
-    /// The flows' numbers, counted from 0 over all groups in their order.
-    pub flows: Vec<u32>,
+    /// The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order.
+    pub flows: Vec<NamedFlow>,
     /// The lane that their packets join, counted from 0.
     pub lane: u8,
 }
@@ -147,7 +148,8 @@ impl Priority {
             capacities().map(Limit::new).collect(),
         );
         let classes = config.classes.iter();
-        let lane_of = classes.flat_map(|class| class.flows.iter().map(|flow| (*flow, class.lane))).collect();
+        let lane_of =
+            classes.flat_map(|class| cx.flows.numbers(&class.flows).map(|flow| (flow, class.lane))).collect();
         Self { lanes, limits, lane_of, turns }
     }
 

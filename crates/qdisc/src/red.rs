@@ -64,7 +64,9 @@ pub struct RedConfig {
     /// Let at least 1/p - 1 packets pass between two early drops (ns-2's `wait_`); without it, two may follow each other
     /// at once. Default true.
     pub wait: bool,
-    /// Whether queue and thresholds are in packets or bytes. Default packets.
+    /// Whether queue and thresholds are in packets or bytes. In packets, an acknowledgement counts like a full packet, also where
+    /// `min` and `max` are written in bytes: they become packets of the mean size of the flows whose data crosses the link.
+    /// Default packets.
     pub measure: Measure,
     /// Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in the
     /// gentle form above twice the upper threshold), and at overflow, packets are dropped all the same (RFC 3168 §7).

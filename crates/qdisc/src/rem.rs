@@ -29,7 +29,8 @@ use crate::watched::Periodic;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RemConfig {
-    /// The queue b* that the price aims at. Default 20 packets (2001, §III).
+    /// The queue b* that the price aims at. Default 20 packets (2001, §III). The queue is counted in packets whatever their size,
+    /// acknowledgements too; an amount in bytes becomes packets of the mean size of the flows whose data crosses the link.
     pub target: DataAmount,
     /// Gain γ of the price, above 0. Default 0.001 (2001, §III).
     pub gamma: f64,

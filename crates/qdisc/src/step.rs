@@ -14,8 +14,10 @@ use crate::parts::{BuildCx, Info, QueueConfig};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StepConfig {
-    /// K: a packet is marked where so much or more waits before it, in packets or bytes. Above 0; default 20 packets
-    /// (Alizadeh et al. 2010, §3.1, for 1 Gbit/s; 65 for 10 Gbit/s).
+    /// K: a packet is marked where so much or more waits before it, in packets or bytes. Packets count whatever their size:
+    /// where acknowledgements of flows the other way wait too, an amount in bytes (`"97.5 kB"` for 65 packets of 1500 B) keeps
+    /// them from counting like full ones. Above 0; default 20 packets (Alizadeh et al. 2010, §3.1, for 1 Gbit/s; 65 for
+    /// 10 Gbit/s).
     pub threshold: DataAmount,
     /// Drop what is not ECN-capable at the threshold, as RED's switches do. Default false: it waits until the buffer is
     /// full.

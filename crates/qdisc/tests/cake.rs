@@ -8,7 +8,7 @@ use common::{Job, RATE, config, link, run, serve};
 use tailback_core::{
     Annexes, Bytes, Capacity, DropReason, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{BuildCx, Discipline, FlowHosts};
+use tailback_qdisc::{BuildCx, Discipline, KnownFlows};
 
 /// Bytes of each of `flows` among the first `count` departures.
 fn bytes(outcome: &common::Outcome, count: usize, flows: u32) -> Vec<u64> {
@@ -26,7 +26,7 @@ fn all_at_once(flows: u32, packets: u32, size: impl Fn(u32) -> u64) -> Vec<Job> 
 
 /// Flow and host are the same thing here unless said otherwise: the hosts of flow k.
 fn with_hosts(written: &str, hosts: &[(u32, u32)]) -> Discipline {
-    let cx = BuildCx { hosts: hosts.iter().copied().collect(), ..link(Capacity::Unlimited) };
+    let cx = BuildCx { flows: hosts.iter().copied().collect(), ..link(Capacity::Unlimited) };
     config(written).build(&cx).into_discipline()
 }
 
@@ -381,7 +381,7 @@ fn the_longest_queue_pays_for_an_overflow() {
 /// Hosts of flows that nobody told of are their own.
 #[test]
 fn flows_without_known_hosts_have_hosts_of_their_own() {
-    let hosts: FlowHosts = [(1, 2)].into_iter().collect();
-    assert_eq!(hosts.of(0), (1, 2));
-    assert_ne!(hosts.of(1), hosts.of(2));
+    let flows: KnownFlows = [(1, 2)].into_iter().collect();
+    assert_eq!(flows.hosts_of(0), (1, 2));
+    assert_ne!(flows.hosts_of(1), flows.hosts_of(2));
 }

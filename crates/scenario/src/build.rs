@@ -5,7 +5,7 @@ use tailback_core::{Bytes, Capacity, LinkId, Time};
 use tailback_link::{
     Chance, Change, Coalescing, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering,
 };
-use tailback_qdisc::{BuildCx, FlowHosts};
+use tailback_qdisc::{BuildCx, KnownFlows};
 use tailback_sim::{FlowSpec, Hop, Logs, NetworkBuilder, Series, Simulation};
 use tailback_transport::ShapedGovernor;
 
@@ -36,7 +36,7 @@ pub fn simulator(
         builder.without_limit_of_time();
     }
     builder.reserve(network.links.len(), network.flows.len() + network.aggregates.len());
-    let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
+    let (packets, known) = (mean_packets(scenario, network), known_flows(network));
     let mut name = String::new();
     for (index, (link, packet)) in network.links.iter().zip(packets).enumerate() {
         if index % SOME == 0 && !go_on() {
@@ -47,7 +47,7 @@ pub fn simulator(
             network.write_link_name(link, &mut name);
             builder.open_link(&name, link.config().rate, link.delay);
         } else {
-            builder.link(link_spec(network, link, packet, &hosts)?);
+            builder.link(link_spec(network, link, packet, &known)?);
         }
     }
     let assembly = Assembly::new(scenario, network, seed);
@@ -108,13 +108,14 @@ fn is_open(link: &NetworkLink) -> bool {
 /// # Errors
 /// A trace that was not loaded.
 pub(crate) fn link_specs(scenario: &Scenario, network: &Network) -> Result<Vec<LinkSpec>, Problems> {
-    let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
-    network.links.iter().zip(packets).map(|(link, packet)| link_spec(network, link, packet, &hosts)).collect()
+    let (packets, known) = (mean_packets(scenario, network), known_flows(network));
+    network.links.iter().zip(packets).map(|(link, packet)| link_spec(network, link, packet, &known)).collect()
 }
 
-/// Between which nodes each flow runs, for queues that are fair to hosts.
-fn hosts(network: &Network) -> FlowHosts {
-    network.flows.iter().map(|flow| (flow.ends.0 as u32, flow.ends.1 as u32)).collect()
+/// Between which nodes each flow runs, for queues that are fair to hosts, and the names by which queues name some.
+fn known_flows(network: &Network) -> KnownFlows {
+    let hosts = network.flows.iter().map(|flow| (flow.ends.0 as u32, flow.ends.1 as u32));
+    hosts.collect::<KnownFlows>().named(network.named_by_queues.clone())
 }
 
 /// A flow over these routes.
@@ -154,12 +155,12 @@ fn link_spec(
     network: &Network,
     link: &NetworkLink,
     mean_packet: Bytes,
-    hosts: &FlowHosts,
+    flows: &KnownFlows,
 ) -> Result<LinkSpec, Problems> {
     let config = link.config();
     let trace = config.trace.as_ref().map(|trace| loaded(trace, link.path())).transpose()?;
     let rate = config.nominal_rate();
-    let cx = BuildCx { capacity: link.buffer, rate, mean_packet, hosts: hosts.clone() };
+    let cx = BuildCx { capacity: link.buffer, rate, mean_packet, flows: flows.clone() };
     let queue = config.queue.build(&cx);
     let (before, after) = losses(config);
     let chance = |probability| Chance { probability };

@@ -92,7 +92,6 @@ pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<(Network, 
     let mut checker = Checker::new();
     if errors.is_empty() {
         marks(scenario, &network, &mut checker);
-        flow_numbers(&network, &mut checker);
         guaranteed_rates(scenario, &network, &mut checker);
     }
     nothing_limits(scenario, &mut checker);
@@ -123,29 +122,6 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
                 "true",
                 "false, or an ECN-capable flow over this link (`transport = { ecn = \"ect0\" }`)",
             );
-        }
-    }
-}
-
-/// Queues name flows by number: one that is no flow's is a slip, and its share or class would stay empty unnoticed.
-fn flow_numbers(network: &Network, checker: &mut Checker) {
-    let count = network.flows.len();
-    let mut seen: BTreeMap<&str, _> = BTreeMap::new();
-    for link in network.differing_links() {
-        // A reverse direction that says nothing of its queue has that of the forward one, which was looked at before.
-        let forward = link.path().strip_suffix(".reverse").unwrap_or(link.path());
-        let queue = &link.config().queue;
-        if seen.get(forward).is_some_and(|known| *known == queue) || seen.insert(link.path(), queue).is_some()
-        {
-            continue;
-        }
-        for (list, flows) in queue.flow_lists() {
-            // One of them tells as much as all.
-            if let Some(flow) = flows.iter().find(|flow| **flow as usize >= count) {
-                let range = if count > 1 { format!("0 to {}", count - 1) } else { "0 alone".to_owned() };
-                let allowed = format_args!("the number of a flow in this scenario, {range}");
-                checker.require(false, &format!("{}.queue.{list}", link.path()), flow, allowed);
-            }
         }
     }
 }

@@ -30,9 +30,10 @@ pub struct LinkConfig {
     pub rate: BitRate,
     /// The one-way propagation delay, in both directions unless `reverse` says otherwise; `20 ms` where it is left out.
     pub delay: Span,
-    /// How much may wait before the server, not counting the packet in transmission: packets, bytes, `"unlimited"`, or
-    /// multiples of the bandwidth-delay product (`"1 BDP"`): this link's rate times the mean propagation round trip
-    /// time of the flows whose data crosses it. Never more than 16 777 216 packets.
+    /// How much may wait before the server, not counting the packet in transmission: packets (whatever their size: an
+    /// acknowledgement takes the room of one), bytes, `"unlimited"`, or multiples of the bandwidth-delay product (`"1 BDP"`): this
+    /// link's rate times the mean propagation round trip time of the flows whose data crosses it. Never more than 16 777 216
+    /// packets.
     pub buffer: Capacity,
     /// The queue discipline, by name or as a table with its parameters.
     pub queue: Choice<QueueConfig>,

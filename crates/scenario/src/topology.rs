@@ -1,13 +1,16 @@
 //! From a scenario's words to nodes, directed links and routed flows. Here templates and graphs are laid out; flows find
-//! their ways in `flows`, aggregates theirs in `aggregates`, buffers their sizes in `buffers`. Nothing is random but the flows'
+//! their ways in `flows`, aggregates theirs in `aggregates`, buffers their sizes in `buffers`, names that queues say their flows in
+//! `named`. Nothing is random but the flows'
 //! starts, drawn in `build`.
 
 mod aggregates;
 mod buffers;
 mod flows;
+mod named;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use tailback_core::{Bytes, Capacity, FieldError, Span, Texts};
@@ -186,6 +189,8 @@ pub struct Network {
     pub flows: Vec<NetworkFlow>,
     /// The aggregates.
     pub aggregates: Vec<NetworkAggregate>,
+    /// The names by which queues name flows, each with the numbers of its flows.
+    pub named_by_queues: BTreeMap<String, Range<u32>>,
     /// Nodes by name, without the hosts that templates make; those are among `names`.
     by_name: BTreeMap<String, usize>,
     /// The hosts of each flow's own, by the flow's number: known where they were made, so that nobody has to look for a
@@ -224,6 +229,9 @@ impl Network {
         let mut errors = network.add_flows(scenario, go_on)?;
         if errors.is_empty() {
             errors = network.add_aggregates(scenario);
+        }
+        if errors.is_empty() {
+            errors = network.find_named(scenario);
         }
         if errors.is_empty() {
             network.resolve_buffers(scenario);

@@ -22,6 +22,7 @@ mod lab;
 mod marks;
 mod memory;
 mod monaco;
+mod named_flows;
 mod offered;
 mod properties;
 mod registry;

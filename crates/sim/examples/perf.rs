@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tailback_control::Scheme;
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FlowId, LinkId, Span, Stream, Time};
 use tailback_link::LinkSpec;
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_qdisc::{BuildCx, Config, KnownFlows};
 use tailback_sim::{FlowSpec, NetworkBuilder, Recorder, Series, SeriesPlan, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
@@ -154,7 +154,7 @@ fn drop_tail(name: &str, rate: u64, delay: Span, capacity: Capacity) -> LinkSpec
         capacity,
         rate,
         mean_packet: Bytes::new(1000),
-        hosts: FlowHosts::default(),
+        flows: KnownFlows::default(),
     });
     LinkSpec::new(name, rate, delay, queue)
 }

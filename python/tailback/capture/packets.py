@@ -21,6 +21,8 @@ _PCAP: Final = {0xA1B2C3D4: 1e-6, 0xA1B23C4D: 1e-9}
 _SECTION, _INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 _MOST: Final = 1 << 28
 """Bytes: no packet or block is longer; a longer one is damage."""
+_LATEST: Final = 1 << 40
+"""Seconds: no clock shows more, which are 35,000 years."""
 
 
 class Packets(NamedTuple):
@@ -131,6 +133,8 @@ def _pcapng(data: bytes) -> tuple[_Times, list[int]]:
                 )
             clock = clocks[interface]
             whole, part = divmod((high << 32) | low, clock.per_second)
+            if whole > _LATEST:
+                raise _DamagedError(f"is damaged in the packet at byte {at}: a time of {whole} s")
             times.append((whole + clock.offset, part / clock.per_second))
             lengths.append(min(length, _MOST))
         elif kind == _SIMPLE_PACKET:
@@ -166,4 +170,4 @@ def _clock(body: memoryview, order: str, at: int) -> _Clock:
         elif code == 14 and length == 8:
             (offset,) = struct.unpack_from(order + "q", value)
         place += 4 + length + (-length % 4)
-    return _Clock(per_second, max(min(offset, 1 << 40), -(1 << 40)))
+    return _Clock(per_second, max(min(offset, _LATEST), -_LATEST))

@@ -155,6 +155,8 @@ def _show(result: Result, where: Place | None, *, plot: bool, drawn: bool) -> No
     show(_flow_table(result))
     if (delays := _delay_table(result)) is not None:
         show(delays)
+    if (completions := _completion_table(result)) is not None:
+        show(completions)
     if result.aggregates.columns:
         show(_aggregate_table(result))
     show(_link_table(result))
@@ -293,6 +295,24 @@ def _delay_table(result: Result) -> Table | None:
         table.add_column(_head(name, unit), justify="right", no_wrap=True)
     for row in flows.iter_rows(named=True):
         table.add_row(row["group" if grouped else "flow"], *(_number(row[name], delay) for name in columns))
+    return table
+
+
+def _completion_table(result: Result) -> Table | None:
+    """How long files and bursts took, where any ended."""
+    from tailback.results.completion import completion_times
+
+    if result.messages.is_empty() or (groups := completion_times(result)).is_empty():
+        return None
+    columns = {f"completion_time_p{percent}": f"p{percent}" for percent in (50, 95, 99)}
+    time, unit = scale_of(groups["completion_time_p50"], "s")
+    table = _table("completion time of files and bursts")
+    table.add_column("group")
+    table.add_column("completed", justify="right")
+    for name in columns.values():
+        table.add_column(_head(name, unit), justify="right", no_wrap=True)
+    for row in groups.head(MANY).iter_rows(named=True):
+        table.add_row(row["group"], f"{row['messages']:,}", *(_number(row[name], time) for name in columns))
     return table
 
 

@@ -10,6 +10,7 @@ from tailback.calls import checked_methods
 from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, gates, overtime, phase, series, tokens, transfers
 from tailback.plot.figures import Figures
+from tailback.plot.short import with_time_unit
 from tailback.plot.style import canvas, style
 from tailback.results.warnings import expect_bins, without_series
 
@@ -50,6 +51,7 @@ class Plots(Figures):
         panels += [tokens.panel(name) for name in notes]
         if not panels:
             raise NotFoundError(without_series(result))
+        result, unit = with_time_unit(result)
         with style(heed=True):
             made, axes = canvas(ax, len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
             for axis, panel in zip(axes, panels, strict=True):
@@ -57,7 +59,7 @@ class Plots(Figures):
                 overtime.mark_warm_up(axis, result)
                 overtime.fit(axis, result)
                 axis.set_xlim(0.0, result.duration)
-            axes[-1].set_xlabel("time (s)")
+            axes[-1].set_xlabel(f"time ({unit})")
             series.legend(made, axes, most=series.MOST)
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
@@ -160,11 +162,12 @@ class Plots(Figures):
         if not overtime.has(self._result, panel):
             expect_bins(self._result)
             raise NotFoundError("this was not recorded; expected record.flows and record.links to include it")
+        result, unit = with_time_unit(self._result)
         with style(heed=True):
             made, axes = canvas(ax, height=2.8)
-            panel(axes[0], self._result, link)
-            overtime.mark_warm_up(axes[0], self._result)
-            axes[0].set_xlabel("time (s)")
-            axes[0].set_xlim(0.0, self._result.duration)
+            panel(axes[0], result, link)
+            overtime.mark_warm_up(axes[0], result)
+            axes[0].set_xlabel(f"time ({unit})")
+            axes[0].set_xlim(0.0, result.duration)
             series.legend(made, axes, most=series.MOST)
         return made

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from tailback.plot import names as called
+from tailback.plot.short import in_seconds
 from tailback.plot.style import FAINT, INK, letters, line
 from tailback.results.bins import after_warm_up
 from tailback.results.metrics import delays_by_queue, has_queues_within
@@ -30,6 +31,10 @@ FEW = 8
 """So many flows are told apart by eye."""
 POINTS = 1200
 """More points than this along an axis are not seen."""
+_TENTH = 0.1
+"""Seconds."""
+_HUNDRED_PACKETS = 100 * 1500 * 8.0
+"""Bits."""
 
 
 def throughput(axis: Axes, result: Result, _: str | None) -> None:
@@ -86,24 +91,27 @@ def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
     """The delay of each queue, of links whose discipline tells of several and of the others beside them, except those where
     hardly anything waits: of more than :data:`FEW`, those that were longest. The axis shows what comes after ``warm_up``."""
     series = [
-        (link, name, *thinned(time, 1e3 * delay, _enough(result))[:2])
-        for link, name, time, delay in delays_by_queue(result)
+        (link, name, *thinned(time, delay, _enough(result))[:2]) for link, name, time, delay in delays_by_queue(result)
     ]
     peaks = [float(np.max(delay[after_warm_up(result, time)], initial=0.0)) for _link, _name, time, delay in series]
     highest: dict[str, float] = {}
     for one, peak in zip(series, peaks, strict=True):
         highest[one[0]] = max(highest.get(one[0], 0.0), peak)
     top = max(highest.values())
+    # Never seconds, which hardly any queue has.
+    factor, unit = (1e6, "µs") if 0.0 < top < 1e-3 else (1e3, "ms")
     waiting = [place for place, one in enumerate(series) if highest[one[0]] >= 0.05 * top]
     longest = sorted(waiting, key=lambda place: -peaks[place])[:FEW]
     shown = [series[place] for place in sorted(longest)]
-    lines = [axis.plot(time, delay, **line(index))[0] for index, (_link, _name, time, delay) in enumerate(shown)]
+    lines = [
+        axis.plot(time, delay * factor, **line(index))[0] for index, (_link, _name, time, delay) in enumerate(shown)
+    ]
     names = [link if name == "all" else f"{link}, {name}" for link, name, _time, _delay in shown]
     if len(waiting) > len(shown):  # A legend of dozens would leave nothing of the panels.
         lines.append(Line2D([], [], linestyle="none"))
         names.append(f"and {len(waiting) - len(shown)} more")
-    axis.set_ylabel("queue's delay (ms)")
-    axis.set_ylim(-0.05 * top, 1.6 * top or 1.0)  # Room for the names, and for a line at nothing.
+    axis.set_ylabel(f"queue's delay ({unit})")
+    axis.set_ylim(-0.05 * top * factor, 1.6 * top * factor or 1.0)  # Room for the names, and for a line at nothing.
     axis.legend(lines, names, loc="upper right", ncols=3, fontsize=letters(7.5))
 
 
@@ -206,8 +214,12 @@ def thinned(time: Floats, values: Floats, points: int = POINTS) -> tuple[Floats,
 
 
 def _enough(result: Result) -> int:
-    """So many points that each stands for a tenth of a second: what is shorter shows packets, not a rate."""
-    return int(np.clip(result.duration / 0.1, 10, POINTS))
+    """So many points that each shows a rate and no packets: a tenth of a second each, or less where ten round trips and a hundred
+    packets of the slowest link take less, as in data centres."""
+    trip = float(result.flows["round_trip"].max() or 0.0)  # type: ignore[arg-type]  # The greatest of numbers is a number.
+    rate = float(result.links.filter(pl.col("rate") > 0)["rate"].min() or 0.0)  # type: ignore[arg-type]  # Likewise.
+    packets = _HUNDRED_PACKETS / rate if rate and trip else _TENTH
+    return int(np.clip(in_seconds(result) / min(_TENTH, max(10.0 * trip, packets)), 10, POINTS))
 
 
 def _buffer_packets(result: Result, link: str) -> float | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.style import FAINT, line, ratios
 from tailback.results.completion import by_size as sizes_of
+from tailback.units import scaled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,16 +37,25 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     steps = sizes_of(result)
     axis.set_xscale("log")  # Before anything is drawn: one size alone has room around it then.
     axis.set_yscale("log")
-    size, taken = (messages[name].to_numpy().astype(np.float64) for name in ("size", "completion_time"))
+    factor, unit = _unit(messages["completion_time"])
+    size, taken = messages["size"].to_numpy().astype(np.float64), messages["completion_time"].to_numpy() * factor
     seen = apart(size, taken)
     axis.plot(size[seen] * 1e-3, taken[seen], ".", color=FAINT, markersize=2, alpha=0.5)
     for index, (column, name) in enumerate((("median", "median"), ("p95", "95th percentile"))):
-        axis.plot(steps["size"] * 1e-3, steps[column], label=name, marker="o", **line(index))
+        axis.plot(steps["size"] * 1e-3, steps[column] * factor, label=name, marker="o", **line(index))
     ratios(axis.xaxis)
     ratios(axis.yaxis)
     axis.set_xlabel("size (kB)")
-    axis.set_ylabel("completion time (s)")
+    axis.set_ylabel(f"completion time ({unit})")
     series.legend(made, [axis])
+
+
+def _unit(times: pl.Series) -> tuple[float, str]:
+    """The unit in which most times can be read, and what makes seconds of it: the longest of all would say nothing of those of
+    microseconds."""
+    median = float(times.median() or 0.0)  # type: ignore[arg-type]  # That of numbers is a number.
+    value, unit = scaled(median, "s")
+    return (value / median if median else 1.0), unit
 
 
 def apart(size: NDArray[np.float64], taken: NDArray[np.float64]) -> NDArray[np.intp]:

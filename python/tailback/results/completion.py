@@ -10,6 +10,8 @@ import polars as pl
 
 from tailback import _core
 from tailback.calls import checked_call
+from tailback.errors import refused
+from tailback.units import option
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -42,6 +44,32 @@ def slowdown(result: Result) -> pl.DataFrame:
     table = result.counted_messages().join(flows, on="flow", how="left", maintain_order="left")
     least = pl.col("round_trip") + pl.col("size") * 8.0 / pl.col("slowest")
     return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip", "slowest")
+
+
+@checked_call
+def slowdown_by_size(
+    result: Result, bounds: Sequence[str] = ("100 kB", "1 MB", "10 MB"), percents: Sequence[float] = (50, 95, 99)
+) -> pl.DataFrame:
+    """Percentiles of :func:`slowdown` by size of message: a row for those below the first of ``bounds``, for those from there to
+    the next, and so on; ``from`` and ``to`` in bytes. Sizes without messages have no row.
+
+    Raises:
+        ArgumentError: for bounds that are no sizes in rising order.
+    """
+    edges = [option("bounds", bound, "data", positive=True) for bound in bounds]
+    if edges != sorted(set(edges)):
+        raise refused("bounds", list(bounds), "sizes in rising order, such as ('100 kB', '1 MB')")
+    table = slowdown(result)
+    step = np.searchsorted(edges, table["size"].to_numpy().astype(np.float64), side="right")
+    ends = pl.DataFrame({"step": range(len(edges) + 1), "from": [0.0, *edges], "to": [*edges, None]})
+    value = pl.col("slowdown")
+    grouped = table.with_columns(pl.Series("step", step, dtype=pl.Int64)).group_by("step", maintain_order=True)
+    found = grouped.agg(
+        pl.len().alias("messages"),
+        *(value.quantile(percent / 100.0, "linear").alias(f"slowdown_p{percent:g}") for percent in percents),
+    )
+    ends = ends.with_columns(pl.col("step").cast(pl.Int64), pl.col("from", "to").cast(pl.Float64))
+    return ends.join(found, on="step", how="inner", maintain_order="left").drop("step")
 
 
 def _slowest(result: Result) -> pl.DataFrame:

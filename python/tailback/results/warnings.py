@@ -10,6 +10,7 @@ import polars as pl
 
 from tailback.callers import warn
 from tailback.errors import NotFoundError
+from tailback.scenario.far_hosts import far_hosts
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -35,6 +36,7 @@ def found(result: Result) -> tuple[str, ...]:
     return (
         *invalid,
         *_without_bins(result),
+        *far_hosts(result.scenario_data),
         *_hosts_that_limit(result),
         *_ways_back(result),
         *_nothing_received(result),

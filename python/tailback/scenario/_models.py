@@ -74,11 +74,15 @@ class Lane(Part):
     """The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other lanes."""
 
 
+NamedFlow: TypeAlias = Whole | Text
+"""A flow by its number, or flows by name."""
+
+
 class Class(Part):
     """A class of flows with a lane of their own."""
 
-    flows: Sequence[Whole] = ()
-    """The flows' numbers, counted from 0 over all groups in their order."""
+    flows: Sequence[NamedFlow] = ()
+    """The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order."""
 
     lane: Annotated[Whole, Field(ge=0, le=255)] = 0
     """The lane that their packets join, counted from 0."""
@@ -140,8 +144,8 @@ class RoundRobinQueue(Part):
 class Share(Part):
     """A weight for some flows."""
 
-    flows: Sequence[Whole] = ()
-    """The flows' numbers, counted from 0 over all groups in their order."""
+    flows: Sequence[NamedFlow] = ()
+    """The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order."""
 
     weight: Number = 1.0
     """Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1."""
@@ -203,8 +207,10 @@ class Level(Part):
     1. Default 0.5.
     """
 
-    flows: Sequence[Whole] = ()
-    """The flows that belong to this level; a flow named nowhere belongs to the last."""
+    flows: Sequence[NamedFlow] = ()
+    """The flows that belong to this level, by the names of groups or flows, or by numbers counted from 0 over all
+    groups in their order; a flow named nowhere belongs to the last.
+    """
 
 
 class HierarchicalRoundRobinQueue(Part):
@@ -343,7 +349,10 @@ class RedQueue(Part):
     """
 
     measure: Measure = "packets"
-    """Whether queue and thresholds are in packets or bytes. Default packets."""
+    """Whether queue and thresholds are in packets or bytes. In packets, an acknowledgement counts like a full
+    packet, also where ``min`` and ``max`` are written in bytes: they become packets of the mean size of the flows
+    whose data crosses the link. Default packets.
+    """
 
     ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in the
@@ -358,7 +367,10 @@ class RemQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["rem"] = "rem"
     target: DataAmount = "20 packets"
-    """The queue b* that the price aims at. Default 20 packets (2001, §III)."""
+    """The queue b* that the price aims at. Default 20 packets (2001, §III). The queue is counted in packets whatever
+    their size, acknowledgements too; an amount in bytes becomes packets of the mean size of the flows whose data
+    crosses the link.
+    """
 
     gamma: Number = 0.001
     """Gain γ of the price, above 0. Default 0.001 (2001, §III)."""
@@ -382,7 +394,10 @@ class PiQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["pi"] = "pi"
     target: DataAmount = "50 packets"
-    """The queue q* to settle at. Default 50 packets (ns-2's ``pi.cc``)."""
+    """The queue q* to settle at. Default 50 packets (ns-2's ``pi.cc``). The queue is counted in packets whatever
+    their size, acknowledgements too; an amount in bytes becomes packets of the mean size of the flows whose data
+    crosses the link.
+    """
 
     a: Number = 1.822e-05
     """Gain a of the newer sample, above ``b``. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60 flows)."""
@@ -556,8 +571,8 @@ Codepoint: TypeAlias = Literal[
 class Codepoints(Part):
     """The codepoint of some flows."""
 
-    flows: Sequence[Whole] = ()
-    """The flows' numbers, counted from 0 over all groups in their order."""
+    flows: Sequence[NamedFlow] = ()
+    """The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order."""
 
     codepoint: Codepoint = "CS0"
     """The codepoint of their packets, ``"EF"`` or ``"CS1"``."""
@@ -703,8 +718,10 @@ class StepQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["step"] = "step"
     threshold: DataAmount = "20 packets"
-    """K: a packet is marked where so much or more waits before it, in packets or bytes. Above 0; default 20 packets
-    (Alizadeh et al. 2010, §3.1, for 1 Gbit/s; 65 for 10 Gbit/s).
+    """K: a packet is marked where so much or more waits before it, in packets or bytes. Packets count whatever their
+    size: where acknowledgements of flows the other way wait too, an amount in bytes (``"97.5 kB"`` for 65 packets
+    of 1500 B) keeps them from counting like full ones. Above 0; default 20 packets (Alizadeh et al. 2010, §3.1,
+    for 1 Gbit/s; 65 for 10 Gbit/s).
     """
 
     drop_others: Truth = False
@@ -809,8 +826,8 @@ class TdqmQueue(Part):
 class BucketClass(Part):
     """A class of flows with a token bucket of its own."""
 
-    flows: Sequence[Whole] = ()
-    """The flows' numbers, counted from 0 over all groups in their order."""
+    flows: Sequence[NamedFlow] = ()
+    """The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order."""
 
     rate: BitRate = "1 Mbit/s"
     """The rate of tokens. Default 1 Mbit/s."""
@@ -3791,9 +3808,10 @@ class LinkFields(Part):
     """
 
     buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
-    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
+    """How much may wait before the server, not counting the packet in transmission: packets (whatever their size: an
+    acknowledgement takes the room of one), bytes, ``"unlimited"``, or multiples of the bandwidth-delay product
+    (``"1 BDP"``): this link's rate times the mean propagation round trip time of the flows whose data crosses it.
+    Never more than 16 777 216 packets.
     """
 
     queue: QueueOrName = DropTailQueue()
@@ -4199,6 +4217,7 @@ __all__ = [
     "Monaco",
     "Monitor",
     "Nada",
+    "NamedFlow",
     "Newark",
     "Newreno",
     "OnOffSource",

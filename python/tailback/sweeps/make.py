@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core, forked, nested
+from tailback.callers import warn
 from tailback.calls import checked_call
 from tailback.custom import shipping
 from tailback.errors import Problem, ScenarioError, nearest, refused
@@ -23,6 +24,7 @@ from tailback.pool import cores
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
+from tailback.scenario.far_hosts import far_hosts
 from tailback.scenario.seeds import several
 from tailback.sweeps.cache import Cache, folder_of, key
 from tailback.sweeps.design import Seeds, Variant, grid
@@ -86,6 +88,7 @@ def sweep(
             variants = _variants(base, axes, points, in_place_of, bar)
     except ScenarioError as error:
         raise ScenarioError([_with_option(problem, axes) for problem in error.problems], error.source) from None
+    _warn_of_far_hosts(variants)
     first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
     return run_all(
         variants,
@@ -230,6 +233,13 @@ def _check_options(jobs: Any, executor: Any, progress: Any) -> None:
         raise refused("executor", executor, "one with the interface of concurrent.futures.Executor, or None")
     if not isinstance(progress, bool) and not callable(progress):
         raise refused("progress", progress, "True, False, or a function of how many runs are done, and of how many")
+
+
+def _warn_of_far_hosts(variants: Sequence[Variant]) -> None:
+    """Warns once: one of them tells as much as all."""
+    scenarios = (variant.scenario.to_dict() for variant in variants if variant.scenario is not None)
+    for warning in next(filter(None, map(far_hosts, scenarios)), []):
+        warn(warning)
 
 
 def _with_option(problem: Problem, axes: Mapping[str, Any]) -> Problem:

@@ -5,7 +5,7 @@ use std::io;
 use tailback_core::{BitRate, Bytes, Capacity, Span};
 use tailback_link::{LinkSpec, StandaloneLink};
 use tailback_net::router::Rule;
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
+use tailback_qdisc::{BuildCx, Config, KnownFlows};
 
 pub(crate) const MTU: usize = 1500;
 
@@ -17,7 +17,7 @@ pub(crate) fn spec(rate: u64, delay: Span, buffer: u32, queue: &str) -> LinkSpec
         capacity: Capacity::Packets(buffer),
         rate,
         mean_packet: Bytes::new(1000),
-        hosts: FlowHosts::default(),
+        flows: KnownFlows::default(),
     };
     LinkSpec::new("link", rate, delay, config.build(&cx))
 }

@@ -34,8 +34,9 @@ pub use settings::CakeConfig;
 
 use crate::fair::longest::Ranking;
 use crate::fair::shares::FlowMap;
+use crate::known::KnownFlows;
 use crate::limit::Limit;
-use crate::parts::{BuildCx, FlowHosts, FlowLists, Info, QueueConfig, numbered};
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, numbered};
 use clock::Clock;
 use cobalt::Constants;
 use framing::Frame;
@@ -100,7 +101,7 @@ pub struct Cake {
     ack_filter: AckFilter,
     mode: Tins,
     codepoint_of: FlowMap<Codepoint>,
-    hosts: FlowHosts,
+    known: KnownFlows,
     /// What the hash is perturbed by, drawn for the first packet.
     perturbation: Option<u64>,
     shaper: Option<Shaper>,
@@ -119,8 +120,9 @@ impl Cake {
     /// CAKE for the link that `cx` describes.
     pub fn new(config: &CakeConfig, cx: &BuildCx) -> Self {
         let groups = config.codepoints.iter();
-        let codepoint_of =
-            groups.flat_map(|group| group.flows.iter().map(|flow| (*flow, group.codepoint))).collect();
+        let codepoint_of = groups
+            .flat_map(|group| cx.flows.numbers(&group.flows).map(|flow| (flow, group.codepoint)))
+            .collect();
         Self {
             limit: Limit::new(cx.capacity),
             frame: Frame { framing: config.framing, overhead: config.overhead, least: config.least_frame },
@@ -128,7 +130,7 @@ impl Cake {
             ack_filter: config.ack_filter,
             mode: config.tins,
             codepoint_of,
-            hosts: cx.hosts.clone(),
+            known: cx.flows.clone(),
             perturbation: None,
             shaper: config.rate.map(|rate| Shaper::new(rate, config.ingress)),
             arrivals: config.autorate_ingress.then(|| Arrivals::new(config.rate)),
@@ -151,7 +153,7 @@ impl Cake {
 
     /// The hosts that a packet comes from and goes to.
     fn hosts_of(&self, packet: &Packet) -> Hosts {
-        let (sender, receiver) = self.hosts.of(packet.flow.0);
+        let (sender, receiver) = self.known.hosts_of(packet.flow.0);
         match packet.kind() {
             Kind::Data | Kind::Control => (sender, receiver),
             Kind::Ack | Kind::Report => (receiver, sender),

@@ -9,6 +9,7 @@ use tailback_core::{BitRate, Bytes, Checker, Span};
 use super::framing::Framing;
 use super::tins::{Codepoint, Tins};
 use crate::fair::shares::check_members;
+use crate::known::NamedFlow;
 
 /// CAKE (Høiland-Jørgensen, Täht and Morton 2018; tc-cake): a shaper that knows the line's framing, tins by codepoint, in
 /// each of them fair queueing of hosts and flows, and a COBALT law in each queue.
@@ -120,8 +121,8 @@ pub enum AckFilter {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodepointsConfig {
-    /// The flows' numbers, counted from 0 over all groups in their order.
-    pub flows: Vec<u32>,
+    /// The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order.
+    pub flows: Vec<NamedFlow>,
     /// The codepoint of their packets, `"EF"` or `"CS1"`.
     pub codepoint: Codepoint,
 }

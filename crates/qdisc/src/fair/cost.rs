@@ -15,7 +15,8 @@ use crate::cake::CakeConfig;
 use crate::cake::settings::CodepointsConfig;
 use crate::cake::tins::{Codepoint, Tins};
 use crate::fq_codel::FqCodelConfig;
-use crate::parts::{BuildCx, FlowHosts, QueueConfig};
+use crate::known::{KnownFlows, NamedFlow};
+use crate::parts::{BuildCx, QueueConfig};
 use crate::pushout::RandomDropConfig;
 
 /// A server's name, and how its own type makes it: with the enum of all disciplines, every one would be compiled for these tests.
@@ -36,7 +37,8 @@ const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000_000);
 
 impl Full {
     fn new((_, build): Server, capacity: Capacity) -> Self {
-        let cx = BuildCx { capacity, rate: RATE, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
+        let cx =
+            BuildCx { capacity, rate: RATE, mean_packet: Bytes::new(1000), flows: KnownFlows::default() };
         Self {
             queue: build(&cx),
             now: Time::ZERO,
@@ -169,7 +171,8 @@ fn a_push_out_costs_as_much_beside_many_flows_without_packets() {
         }),
         ("cake, besteffort", |cx| CakeConfig { tins: Tins::BestEffort, ..CakeConfig::default() }.build(cx)),
         ("cake, diffserv8", |cx| {
-            let codepoints = vec![CodepointsConfig { flows: vec![1, 2, 3], codepoint: Codepoint::Ef }];
+            let codepoints =
+                vec![CodepointsConfig { flows: NamedFlow::numbered(&[1, 2, 3]), codepoint: Codepoint::Ef }];
             CakeConfig { tins: Tins::Eight, codepoints, ..CakeConfig::default() }.build(cx)
         }),
     ];

@@ -11,6 +11,7 @@ use super::pool::{Pool, Queue};
 use super::shares::{Classifier, Share};
 use super::strangers::Strangers;
 use super::table::Table;
+use crate::known::KnownFlows;
 
 /// One flow or class that is known at the moment.
 #[derive(Clone, Debug)]
@@ -111,9 +112,9 @@ const LOW: u32 = 1 << 22;
 
 impl<F: Default, N: Copy> Flows<F, N> {
     /// No flows yet.
-    pub fn new(shares: &[Share]) -> Self {
+    pub fn new(shares: &[Share], known: &KnownFlows) -> Self {
         Self {
-            classifier: Classifier::new(shares),
+            classifier: Classifier::new(shares, known),
             slots: Table::new(),
             strangers: Strangers::default(),
             low: LOW,
@@ -126,7 +127,7 @@ impl<F: Default, N: Copy> Flows<F, N> {
     /// have numbers near each other.
     pub fn hashed(keys: u32) -> Self {
         let low = if keys > LOW { 0 } else { LOW };
-        Self { low, ..Self::new(&[]) }
+        Self { low, ..Self::new(&[], &KnownFlows::default()) }
     }
 
     /// The slot of the flow or class that `packet` belongs to, taken into use if it is not.
@@ -458,6 +459,7 @@ mod tests {
 
     use super::super::Plain;
     use super::*;
+    use crate::known::NamedFlow;
 
     proptest! {
         /// Found by its packets or by its slot, a flow with packets has the same place in the order.
@@ -466,9 +468,9 @@ mod tests {
             steps in prop::collection::vec((0_usize..6, 0_u8..5), 1..200), far: bool, together: bool,
         ) {
             let numbers = if far { [0, 9, 3_000_000, 4_100_000, 5_000_000, u32::MAX] } else { [0, 1, 2, 3, 40, 41] };
-            let share = |flows: &[u32], together| Share { flows: flows.to_vec(), weight: 2.0, together };
+            let share = |flows: &[u32], together| Share { flows: NamedFlow::numbered(flows), weight: 2.0, together };
             let shares = [share(&numbers[1..3], together), share(&numbers[3..4], false)];
-            let mut flows = Flows::<f64, Plain>::new(if together { &shares } else { &[] });
+            let mut flows = Flows::<f64, Plain>::new(if together { &shares } else { &[] }, &KnownFlows::default());
             for (flow, action) in steps {
                 let packet = Packet::new(Kind::Data, FlowId(numbers[flow]), 0, Bytes::new(40));
                 let slot = flows.slot_of(&packet);
@@ -486,7 +488,7 @@ mod tests {
         /// Lengths are those that the packets themselves have.
         #[test]
         fn lengths_are_true(steps in prop::collection::vec((0_u32..4, 0_u8..6, 0_u64..2000), 1..200)) {
-            let mut flows = Flows::<f64, Plain>::new(&[]);
+            let mut flows = Flows::<f64, Plain>::new(&[], &KnownFlows::default());
             let mut plain = vec![VecDeque::new(); 4];
             for (flow, action, size) in steps {
                 let packet = Packet::new(Kind::Data, FlowId(flow), 0, Bytes::new(size));

@@ -19,6 +19,7 @@ use tailback_core::{Bytes, Packet, QueueCx, Span, Time};
 
 use super::shares::FlowMap;
 use super::{Flows, Plain, Scheduler};
+use crate::known::NamedFlow;
 use crate::parts::BuildCx;
 
 /// A level as it is described: its frame, the part of the link's rate that its flows have together, and those flows.
@@ -29,7 +30,7 @@ pub struct Frame<'a> {
     /// The part of the link's rate.
     pub part: f64,
     /// The flows; those named nowhere belong to the last level.
-    pub flows: &'a [u32],
+    pub flows: &'a [NamedFlow],
 }
 
 /// A level at work.
@@ -106,7 +107,7 @@ impl Framed {
                 eligible: VecDeque::new(),
                 waiting: VecDeque::new(),
             });
-            level_of.extend(frame.flows.iter().map(|flow| (*flow, index as u8)));
+            level_of.extend(cx.flows.numbers(frame.flows).map(|flow| (flow, index as u8)));
         }
         Self { levels, level_of, served: 0 }
     }

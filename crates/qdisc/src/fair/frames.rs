@@ -11,6 +11,7 @@ use super::shares::{check_reservations, check_reserve, check_shares};
 use super::{BufferConfig, Share};
 use crate::fair::PerFlow;
 use crate::fair::framed::{Frame, Framed};
+use crate::known::NamedFlow;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, numbered, shared};
 
 /// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
@@ -52,8 +53,9 @@ pub struct LevelConfig {
     /// The part of the link's rate that all flows of this level have together; those of all levels add up to at most
     /// 1. Default 0.5.
     pub part: f64,
-    /// The flows that belong to this level; a flow named nowhere belongs to the last.
-    pub flows: Vec<u32>,
+    /// The flows that belong to this level, by the names of groups or flows, or by numbers counted from 0 over all groups in
+    /// their order; a flow named nowhere belongs to the last.
+    pub flows: Vec<NamedFlow>,
 }
 
 impl Default for FramedRoundRobinConfig {
@@ -151,7 +153,12 @@ impl HierarchicalRoundRobinConfig {
                 let part = level.part;
                 checker.require(part > 0.0 && part <= 1.0, "part", part, "above 0, at most 1");
                 for flow in &level.flows {
-                    checker.require(named.insert(*flow), "flows", flow, "a flow that is named only once");
+                    checker.require(
+                        named.insert(flow.clone()),
+                        "flows",
+                        flow,
+                        "a flow that is named only once",
+                    );
                 }
             });
             above = level.frame;

@@ -119,7 +119,7 @@ impl<S: Scheduler> PerFlow<S> {
 
     /// An empty server for the link that `cx` describes.
     pub fn new(scheduler: S, shares: &[Share], buffer: &BufferConfig, cx: &BuildCx) -> Self {
-        Self { scheduler, flows: Flows::new(shares), buffer: Buffer::new(buffer, cx) }
+        Self { scheduler, flows: Flows::new(shares, &cx.flows), buffer: Buffer::new(buffer, cx) }
     }
 
     /// The queues, to look at.

@@ -7,12 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet};
 
+use crate::known::{KnownFlows, NamedFlow};
+
 /// A weight for some flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Share {
-    /// The flows' numbers, counted from 0 over all groups in their order.
-    pub flows: Vec<u32>,
+    /// The flows, by the names of groups or flows, or by numbers counted from 0 over all groups in their order.
+    pub flows: Vec<NamedFlow>,
     /// Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1.
     pub weight: f64,
     /// Whether these flows are one class that shares one queue and one weight; otherwise each has its own.
@@ -53,10 +55,10 @@ pub(crate) fn check_shares(shares: &[Share], field: &str, checker: &mut Checker)
 }
 
 /// Complains about a list of flows that is empty, or names one that is in `seen`, where it puts them.
-pub(crate) fn check_members(flows: &[u32], seen: &mut BTreeSet<u32>, checker: &mut Checker) {
+pub(crate) fn check_members(flows: &[NamedFlow], seen: &mut BTreeSet<NamedFlow>, checker: &mut Checker) {
     checker.require(!flows.is_empty(), "flows", "an empty list", "at least one flow");
     for flow in flows {
-        checker.require(seen.insert(*flow), "flows", flow, "a flow that is named only once");
+        checker.require(seen.insert(flow.clone()), "flows", flow, "a flow that is named only once");
     }
 }
 
@@ -124,11 +126,11 @@ impl Classifier {
     /// The share of a flow that none names.
     pub(crate) const NO_SHARE: u16 = 0;
 
-    pub(crate) fn new(shares: &[Share]) -> Self {
+    pub(crate) fn new(shares: &[Share], known: &KnownFlows) -> Self {
         let of_flow = shares
             .iter()
             .zip(1..)
-            .flat_map(|(share, number)| share.flows.iter().map(move |flow| (*flow, number)))
+            .flat_map(|(share, number)| known.numbers(&share.flows).map(move |flow| (flow, number)))
             .collect();
         let weights = std::iter::once(1.0).chain(shares.iter().map(|share| share.weight)).collect();
         Self { of_flow, together: shares.iter().map(|share| share.together).collect(), weights }

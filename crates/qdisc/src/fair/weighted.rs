@@ -379,18 +379,17 @@ mod tests {
     use tailback_core::{Annexes, Capacity, FlowId, Kind, QueueDiscipline, Span, Stream};
 
     use super::*;
-    use crate::parts::FlowHosts;
+    use crate::known::{KnownFlows, NamedFlow};
 
     const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
 
     fn server(capacity: u32) -> PerFlow<ByTag<Fluid>> {
-        let share = Share { flows: vec![0], weight: 0.3, together: false };
-        let hosts = FlowHosts::default();
+        let share = Share { flows: NamedFlow::numbered(&[0]), weight: 0.3, together: false };
         let cx = BuildCx {
             capacity: Capacity::Packets(capacity),
             rate: RATE,
             mean_packet: Bytes::new(1000),
-            hosts,
+            flows: KnownFlows::default(),
         };
         PerFlow::new(Fluid::by_tag(), &[share], &BufferConfig::default(), &cx)
     }

@@ -8,7 +8,7 @@ use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, Checker, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx,
     QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{ALL, BuildCx, Config, Discipline, FlowHosts};
+use tailback_qdisc::{ALL, BuildCx, Config, Discipline, KnownFlows};
 
 use crate::choices::Choices;
 
@@ -293,7 +293,7 @@ pub(crate) fn exercise(bytes: &[u8], high: &[u32]) -> bool {
         _ => u64::MAX,
     };
     let mean_packet = Bytes::new(choices.among(&[1000, 1000, 1, 65_535]));
-    let cx = BuildCx { capacity, rate, mean_packet, hosts: FlowHosts::default() };
+    let cx = BuildCx { capacity, rate, mean_packet, flows: KnownFlows::default() };
     let attended = choices.byte() % 2 == 1;
     let built = config.build(&cx);
     let mut server = Server {

@@ -7,7 +7,7 @@ use tailback_core::{
     Annexes, Backlog, BitRate, Bytes, Capacity, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx,
     QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{ALL, BuildCx, Config, Discipline, FlowHosts};
+use tailback_qdisc::{ALL, BuildCx, Config, Discipline, KnownFlows};
 
 pub mod wild;
 
@@ -71,7 +71,7 @@ impl Outcome {
 
 /// The description of the tests' link.
 pub fn link(capacity: Capacity) -> BuildCx {
-    BuildCx { capacity, rate: RATE, mean_packet: MEAN_PACKET, hosts: FlowHosts::default() }
+    BuildCx { capacity, rate: RATE, mean_packet: MEAN_PACKET, flows: KnownFlows::default() }
 }
 
 /// Builds a discipline for the tests' link.

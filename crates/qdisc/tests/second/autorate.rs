@@ -11,7 +11,7 @@
 
 use proptest::prelude::*;
 use tailback_core::{Capacity, QueueDiscipline, Span, Time};
-use tailback_qdisc::{BuildCx, FlowHosts};
+use tailback_qdisc::{BuildCx, KnownFlows};
 
 use super::acks::Acknowledging;
 use super::{TINS, cake, difference};
@@ -92,8 +92,8 @@ fn differs(jobs: &[Job], capacity: Capacity, rates: Rates, shaper: Shaper) -> Op
         "codepoints":[{{"flows":[1],"codepoint":"EF"}},{{"flows":[2],"codepoint":"CS1"}},
         {{"flows":[3],"codepoint":"AF41"}}]}}"#
     );
-    let hosts: FlowHosts = [(0, 0); 5].into_iter().collect();
-    let link = BuildCx { hosts: hosts.clone(), ..common::link(capacity) };
+    let hosts: KnownFlows = [(0, 0); 5].into_iter().collect();
+    let link = BuildCx { flows: hosts.clone(), ..common::link(capacity) };
     let (shares, tin_of) = tin_settings();
     let settings = cake::Settings {
         rate,

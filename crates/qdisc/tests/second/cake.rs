@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use tailback_core::{
     Backlog, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{FlowHosts, Limit};
+use tailback_qdisc::{KnownFlows, Limit};
 
 use super::acks::{Seen, goes};
 use super::autorate::Autorate;
@@ -240,7 +240,7 @@ pub struct Settings {
     /// Whether each flow has a queue.
     pub flows: bool,
     pub length: fn(u64) -> u64,
-    pub hosts: FlowHosts,
+    pub hosts: KnownFlows,
 }
 
 pub struct Cake {
@@ -427,7 +427,7 @@ impl QueueDiscipline for Cake {
         }
         let number = (self.settings.tin_of)(packet.flow.0);
         let own = if self.settings.flows { packet.flow.0 as usize } else { 0 };
-        let hosts = self.settings.hosts.of(packet.flow.0);
+        let hosts = self.settings.hosts.hosts_of(packet.flow.0);
         let (length, by) = ((self.settings.length)(packet.size().get()), self.settings.by);
         let tin = &mut self.tins[number];
         let idle = tin.packets() == 0;

@@ -33,7 +33,7 @@ use proptest::prelude::*;
 use tailback_core::{Capacity, Ecn, Span, Time};
 
 use tailback_qdisc::sampled::Sampler;
-use tailback_qdisc::{BuildCx, Fifo, FlowHosts, Limit};
+use tailback_qdisc::{BuildCx, Fifo, KnownFlows, Limit};
 
 use crate::common::wild::{Rates, capacities, rates, wild};
 use crate::common::{self, Job, Outcome, config, serve_at};
@@ -283,8 +283,8 @@ proptest! {
         let written = format!(r#"{{"name":"cake",{shaped}"rtt":"{rtt} ms","ingress":{ingress},"tins":"{tin_names}",
             "isolation":"{isolation_name}",{frame},"codepoints":[{{"flows":[1],"codepoint":"EF"}},
             {{"flows":[2],"codepoint":"CS1"}},{{"flows":[3],"codepoint":"AF41"}}]}}"#);
-        let hosts: FlowHosts = ends.into_iter().collect();
-        let link = BuildCx { hosts: hosts.clone(), ..common::link(capacity) };
+        let hosts: KnownFlows = ends.into_iter().collect();
+        let link = BuildCx { flows: hosts.clone(), ..common::link(capacity) };
         let ours = serve_at(&mut config(&written).build(&link).into_discipline(), &jobs, 1, &|now| rates.at(now));
         let (shares, tin_of) = tin_settings();
         let settings = cake::Settings {

@@ -10,7 +10,7 @@ use tailback_core::{
     Output, Packet, Span, Time,
 };
 use tailback_link::LinkSpec;
-use tailback_qdisc::{BuildCx, Built, Config, FlowHosts};
+use tailback_qdisc::{BuildCx, Built, Config, KnownFlows};
 use tailback_sim::{FlowSpec, NetworkBuilder};
 use tailback_transport::{AnyReceiver, AnySender};
 
@@ -112,7 +112,7 @@ pub(crate) fn unbounded() -> Built {
 
 pub(crate) fn built(config: &Config, capacity: Capacity, bits: u64) -> Built {
     let rate = BitRate::from_bits_per_sec(bits);
-    config.build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() })
+    config.build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000), flows: KnownFlows::default() })
 }
 
 /// A link of the given Mbit/s and milliseconds.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tailback_control::{AnyController, EcnMode, Reliability, SCHEMES};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, Distribution, FlowId, LinkId, Span, Time};
 use tailback_link::{Chance, Change, Coalescing, Impairments, LinkSpec, LossModel, Reordering};
-use tailback_qdisc::{ALL, BuildCx, Config, FlowHosts, red::RedConfig};
+use tailback_qdisc::{ALL, BuildCx, Config, KnownFlows, red::RedConfig};
 use tailback_sim::{FlowSpec, NetworkBuilder, Recorder, Simulator};
 use tailback_transport::source::{
     Arrivals, BulkConfig, DatagramsConfig, FilesConfig, OnOffConfig, SourceConfig,
@@ -39,7 +39,7 @@ fn spec(name: String, way: &Way) -> LinkSpec {
             ((info.default)(), Capacity::Packets(packets))
         }
     };
-    let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
+    let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000), flows: KnownFlows::default() };
     let mut spec = LinkSpec::new(name, rate, Span::from_nanos(way.delay), config.build(&cx));
     spec.staged = way.staged;
     spec.loss_before_queue = way.lost.map(|probability| LossModel::Independent { probability });
