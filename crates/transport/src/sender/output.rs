@@ -113,15 +113,19 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 // A probe that is due is chosen first.
                 Choice::WindowFull | Choice::Probe(_) => None,
                 Choice::Nothing => {
-                    since = match choice {
-                        Choice::New if new > 0 => None,
-                        Choice::New => Some(self.app.written_at()),
-                        _ => Some(Time::ZERO),
+                    since = if !is_new {
+                        Some(Time::ZERO)
+                    } else if new > 0 {
+                        None
+                    } else {
+                        Some(self.app.written_at())
                     };
                     None
                 }
-                Choice::New if choice == Choice::New => Some(u64::from(new)),
+                Choice::New if is_new => Some(u64::from(new)),
                 Choice::New => Some(u64::from(room.new)),
+                // Of new data the rescue is the same once more.
+                Choice::Rescue(number) if number == self.recovery.end() => Some(u64::from(room.new)),
                 Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
                     Some(u64::from(self.recovery.size_of(number)))
                 }

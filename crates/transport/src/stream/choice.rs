@@ -49,6 +49,20 @@ pub(crate) struct Room {
     pub(crate) new: u16,
 }
 
+/// What a choice begins from: things as they are, or as they will be behind a packet.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    /// Bytes that count against the window.
+    pipe: u64,
+    /// Where retransmissions begin.
+    from: u64,
+    outstanding: u64,
+    /// The size of a new segment that is no record yet; 0 without one.
+    newest: u16,
+    /// The choice where rules 3 or 4 have a segment for which the window has no room.
+    unfit: Choice,
+}
+
 impl LossRecovery {
     /// What to send next. [`LossRecovery::settle`] must have been called since the last input.
     pub(crate) fn choose(&self, room: &Room, config: &StreamConfig) -> Choice {
@@ -57,8 +71,9 @@ impl LossRecovery {
         {
             return choice;
         }
-        let pipe = self.pipe_for_window(self.pipe, self.outstanding, config);
-        self.pick(pipe, self.next_retransmit, self.outstanding, room, config)
+        let (outstanding, from) = (self.outstanding, self.next_retransmit);
+        let pipe = self.pipe_for_window(self.pipe, outstanding, config);
+        self.pick(Start { pipe, from, outstanding, newest: 0, unfit: Choice::Nothing }, room, config)
     }
 
     /// What leaves whatever the window says. Where losses are found by time, the oldest need not be the one that is lost.
@@ -74,11 +89,13 @@ impl LossRecovery {
         }
     }
 
-    /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
+    /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it. The number of
+    /// `first` itself, where that is new, is [`LossRecovery::end`].
     pub(crate) fn choose_after(&self, first: Choice, room: &Room, new: u16, config: &StreamConfig) -> Choice {
         let mut pipe = self.pipe;
         let mut from = self.next_retransmit;
         let mut outstanding = self.outstanding;
+        let mut newest = 0;
         let mut room = *room;
         match first {
             Choice::Forced(number)
@@ -89,23 +106,39 @@ impl LossRecovery {
                 let size = u64::from(record.size);
                 // Two copies of it at most are counted.
                 pipe += if record.in_network() < 2 * size { size } else { 0 };
-                from = from.max(number + 1);
-                while from < self.high_sacked.max(self.lost_edge) && self.ring.get(from).is_sacked() {
-                    from += 1;
-                }
+                from = self.settled(from.max(number + 1));
             }
             Choice::New | Choice::Probe(None) => {
                 pipe += u64::from(room.new);
                 outstanding += u64::from(room.new);
-                room.new = new;
+                newest = std::mem::replace(&mut room.new, new);
             }
             Choice::WindowFull | Choice::Nothing => return first,
         }
         let pipe = self.pipe_for_window(pipe, outstanding, config);
-        let then = self.pick(pipe, from, outstanding, &room, config);
-        // An episode has one rescue (rule 4), and this is it.
-        let is_second_rescue = matches!((first, then), (Choice::Rescue(_), Choice::Rescue(_)));
-        if is_second_rescue { Choice::Nothing } else { then }
+        // What only lacks room is there all the same: a partner to wait for.
+        let start = Start { pipe, from, outstanding, newest, unfit: Choice::WindowFull };
+        let then = self.pick(start, &room, config);
+        // Rule 4 comes last, and an episode has one rescue.
+        if matches!(first, Choice::Rescue(_)) { Choice::Nothing } else { then }
+    }
+
+    /// From a number on, the first that has not arrived and, where that is known, is not on its way again.
+    fn settled(&self, from: u64) -> u64 {
+        let found = self.finds_lost_retransmissions();
+        let is_passed = |number: &u64| {
+            let record = self.ring.get(*number);
+            record.is_sacked() || found && *number < self.lost_edge && record.in_network() > 0
+        };
+        let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
+        (from..end).find(|number| !is_passed(number)).unwrap_or(from.max(end))
+    }
+
+    /// Whether losses among retransmissions are found without the timer.
+    #[inline]
+    fn finds_lost_retransmissions(&self) -> bool {
+        let ranges = self.own.as_deref().and_then(Own::ranges);
+        self.arrivals.is_some() || ranges.is_some_and(Ranges::finds_lost_retransmissions)
     }
 
     /// What counts against the window, of so many bytes in the network by the records and so many outstanding. Before recovery
@@ -119,7 +152,9 @@ impl LossRecovery {
     }
 
     /// `NextSeg` of RFC 6675 §4.
-    fn pick(&self, pipe: u64, from: u64, outstanding: u64, room: &Room, config: &StreamConfig) -> Choice {
+    #[inline]
+    fn pick(&self, start: Start, room: &Room, config: &StreamConfig) -> Choice {
+        let Start { pipe, from, outstanding, newest, unfit } = start;
         let fits = |size: u16| pipe == 0 && room.window > 0 || pipe + u64::from(size) <= room.window;
         // Rule 1: the lowest that is lost and not yet retransmitted.
         if self.state != Recovery::Open && from < self.lost_edge {
@@ -134,12 +169,22 @@ impl LossRecovery {
         }
         // Rule 3: the lowest below a selectively acknowledged one, lost or not.
         if from < self.high_sacked {
-            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::Nothing };
+            return if fits(self.size_of(from)) { Choice::Again(from) } else { unfit };
         }
         // Rule 4: once per episode, the highest; not before the episode's first retransmission has arrived (§5 step 4.3).
         if config.rescue && self.rescue_after == 0 && !self.ring.is_empty() {
-            let highest = (self.ring.first()..self.ring.end()).rev().find(|n| !self.ring.get(*n).is_sacked());
-            return highest.filter(|n| fits(self.size_of(*n))).map_or(Choice::Nothing, Choice::Rescue);
+            let (first, end) = (self.ring.first(), self.ring.end());
+            let highest = match newest {
+                0 => (first..end).rev().find(|n| !self.ring.get(*n).is_sacked()),
+                _ => Some(end),
+            };
+            return match highest {
+                Some(number) if fits(if number < end { self.size_of(number) } else { newest }) => {
+                    Choice::Rescue(number)
+                }
+                Some(_) => unfit,
+                None => Choice::Nothing,
+            };
         }
         Choice::Nothing
     }
@@ -148,8 +193,7 @@ impl LossRecovery {
     /// found without the timer, over those that are on their way.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        let ranges = self.own.as_deref().and_then(Own::ranges);
-        let found = self.arrivals.is_some() || ranges.is_some_and(Ranges::finds_lost_retransmissions);
+        let found = self.finds_lost_retransmissions();
         if self.sacked == 0 && !found {
             return;
         }

@@ -34,10 +34,10 @@ pub struct Both<S> {
 }
 
 /// Nanoseconds. Timers are computed with real numbers, ours cut to whole nanoseconds before the back-off.
-const NEAR: f64 = 200.0;
+pub const NEAR: f64 = 200.0;
 
 /// Both times, or both none, and nearly the same.
-fn near(ours: Option<u64>, anew: Option<f64>) -> bool {
+pub fn near(ours: Option<u64>, anew: Option<f64>) -> bool {
     match (ours, anew) {
         (Some(ours), Some(anew)) => (ours as f64 - anew).abs() <= NEAR,
         (ours, anew) => ours.is_none() && anew.is_none(),
@@ -229,7 +229,7 @@ impl<S: Second + Clone> Both<S> {
 }
 
 /// An acknowledgement that leaves the receiver.
-fn read(packet: &Packet, annex: Option<&Annex>) -> receiver::Ack {
+pub fn read(packet: &Packet, annex: Option<&Annex>) -> receiver::Ack {
     let (blocks, echo) = match annex {
         Some(Annex::Blocks(said)) => (said.as_slice().to_vec(), said.echo.map(Time::as_nanos)),
         _ => (Vec::new(), None),
@@ -245,7 +245,7 @@ fn request(annex: &Annex) -> Option<Request> {
 }
 
 /// RFC 2883 §4.1 and §4.2: the first block names what arrived twice if it is acknowledged, or part of the second.
-fn named_twice(number: u64, blocks: &[SeqRange]) -> Option<SeqRange> {
+pub fn named_twice(number: u64, blocks: &[SeqRange]) -> Option<SeqRange> {
     let first = blocks.first()?;
     let is_part = blocks.get(1).is_some_and(|second| second.start <= first.start && first.end <= second.end);
     (first.end <= number || is_part).then_some(*first)

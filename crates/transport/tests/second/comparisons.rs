@@ -9,7 +9,7 @@ use super::law::Asks;
 use super::path::Trouble;
 use super::{Beside, Options, RackOptions, SEGMENT, difference};
 
-fn trouble() -> impl Strategy<Value = Trouble> {
+pub fn trouble() -> impl Strategy<Value = Trouble> {
     let often = || prop_oneof![2 => Just(0.0), 2 => 0.0..0.05, 1 => 0.0..0.3];
     (often(), often(), often(), often(), often(), prop_oneof![Just(0.0), 0.0..0.02], prop::bool::ANY)
         .prop_map(|(loss, late, twice, ack_loss, ack_late, blackouts, pauses)| Trouble {
@@ -25,7 +25,7 @@ fn trouble() -> impl Strategy<Value = Trouble> {
 }
 
 prop_compose! {
-    fn options(reliability: Reliability)(
+    pub fn options(reliability: Reliability)(
         sampling in prop_oneof![
             Just(RttSampling::EveryAck), Just(RttSampling::PerRoundTrip), Just(RttSampling::Timestamps)
         ],
@@ -59,7 +59,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn rack_options()(
+    pub fn rack_options()(
         options in options(Reliability::Sack),
         reordering_window in prop_oneof![2 => Just(0.25), 1 => 0.01..1.0],
         persist in prop_oneof![1 => Just(16_u32), 2 => 1_u32..4],

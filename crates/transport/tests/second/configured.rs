@@ -26,29 +26,10 @@ fn loss_detection(rack: Option<RackOptions>) -> LossDetection {
     })
 }
 
-/// Where both writings part first, in words. A run without a difference writes down nothing; one with a difference is done again,
-/// and then says what the second writing was like at each step.
-pub fn difference<S: Second + Clone>(
-    options: &Options,
-    second: S,
-    trouble: &Trouble,
-    seed: u64,
-    how: (u64, u32, u8),
-) -> Option<String> {
-    told(options, second.clone(), trouble, seed, how, false)
-        .and_then(|_| told(options, second, trouble, seed, how, true))
-}
-
-fn told<S: Second + Clone>(
-    options: &Options,
-    second: S,
-    trouble: &Trouble,
-    seed: u64,
-    (limit, every, blocks): (u64, u32, u8),
-    tells_states: bool,
-) -> Option<String> {
+/// A sender of ours that is configured as the second writing is.
+pub fn sender_config(options: &Options) -> StreamConfig {
     let beside = options.beside;
-    let config = StreamConfig {
+    StreamConfig {
         reliability: options.reliability,
         rtt_sampling: options.sampling,
         dup_threshold: options.dup_threshold,
@@ -79,7 +60,32 @@ fn told<S: Second + Clone>(
         ack_requests: beside.asks.is_some(),
         ecn: if beside.ecn { EcnMode::Ect0 } else { EcnMode::Off },
         ..StreamConfig::default()
-    };
+    }
+}
+
+/// Where both writings part first, in words. A run without a difference writes down nothing; one with a difference is done again,
+/// and then says what the second writing was like at each step.
+pub fn difference<S: Second + Clone>(
+    options: &Options,
+    second: S,
+    trouble: &Trouble,
+    seed: u64,
+    how: (u64, u32, u8),
+) -> Option<String> {
+    told(options, second.clone(), trouble, seed, how, false)
+        .and_then(|_| told(options, second, trouble, seed, how, true))
+}
+
+fn told<S: Second + Clone>(
+    options: &Options,
+    second: S,
+    trouble: &Trouble,
+    seed: u64,
+    (limit, every, blocks): (u64, u32, u8),
+    tells_states: bool,
+) -> Option<String> {
+    let beside = options.beside;
+    let config = sender_config(options);
     let receiver = ReceiverConfig {
         ack_every: every,
         max_sack_blocks: blocks,

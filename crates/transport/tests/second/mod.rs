@@ -8,8 +8,8 @@
 //! both say so. Vegas's timer, offsets, counts of arrivals and clocks of ticks are left out, and marks where losses are not found
 //! by time.
 //!
-//! When data may leave (`shaper.rs`, in `shaped.rs`), and datagrams (`posts.rs`), are for themselves: under directives that change at
-//! any moment. `absurd.rs` has numbers that no law directs.
+//! When data may leave (`shaper.rs`, in `shaped.rs`), datagrams (`posts.rs`), and a whole sender of a stream (`steered`), are for
+//! themselves: under directives that change at any moment. `absurd.rs` has numbers that no law directs.
 //!
 //! Both ends of ours are on the path of `path.rs`; the second writings (`both.rs`) see the same packets and times, and send nothing themselves.
 
@@ -42,6 +42,7 @@ mod receiver;
 mod scoreboard;
 mod shaped;
 mod shaper;
+mod steered;
 mod timer;
 
 use tailback_control::Reliability;

@@ -6,8 +6,8 @@ use crate::pipe;
 
 use pipe::{FLOW, Pipe};
 use tailback_core::{
-    AppInput, Bytes, CongestionEvent, Controller, Cx, Directive, Event, Feedback, Gate, Kind, ProbePlan,
-    Span, Stream, Time,
+    AppInput, BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Event, Feedback, Gate, Kind,
+    ProbePlan, Span, Stream, Time,
 };
 use tailback_transport::source::{AnySource, Offer, Source};
 use tailback_transport::{Receiver, ReceiverConfig, Sender, StreamConfig};
@@ -83,7 +83,7 @@ fn what_is_directed_after_a_rest_is_obeyed_at_once() {
 fn a_rate_that_is_directed_after_a_rest_is_told_at_once() {
     let test = rest(pushed(Directive { window: Some(Bytes::ZERO), ..Directive::rate(MBIT) }).with_hints());
     let Some((at, Event::Hint(hint))) = test.events.last() else { panic!("{:?}", test.events) };
-    assert_eq!((*at, hint.rate.map(|rate| rate.bits_per_sec())), (seconds(5.0), Some(960_000)));
+    assert_eq!((*at, hint.rate.map(BitRate::bits_per_sec)), (seconds(5.0), Some(960_000)));
 }
 
 /// Two packets, each by a connection of its own.
