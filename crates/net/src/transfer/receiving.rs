@@ -33,6 +33,9 @@ const THERE: Span = Span::from_secs(1);
 const GONE: Span = Span::from_secs(2);
 /// So many who wait to hear whether the sender is still there are known at once.
 const MOST_RIVALS: usize = 8;
+/// What is said where the system says that a file is there.
+const TAKEN: &str = "another file has taken this name meanwhile; what has arrived is kept: `recv --overwrite` and the same \
+                     commands put it there";
 /// How often it is looked whether a file is settled.
 const SOON: Span = Span::from_millis(1);
 
@@ -285,8 +288,12 @@ impl<R: Endpoint> Session<R> {
         let span = clock.now().since(began);
         // What is in its way has that name.
         let path = partial.whole().to_owned();
-        let kept = partial.keep().map_err(about(&path));
-        let verdict = kept.as_ref().map(|_| ()).map_err(ToString::to_string);
+        let kept = partial.keep().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => about(&path)(io::Error::new(error.kind(), TAKEN)),
+            _ => about(&path)(error),
+        });
+        let told = |error: &TransferError| error.told(&offer.name, offer.size, offer.size);
+        let verdict = kept.as_ref().map(|_| ()).map_err(told);
         let linger = if verdict.is_ok() { patience } else { LINGER };
         let mut go_on = || watch(&Seen { now: Time::ZERO + clock.now().since(began), ..seen });
         say_until_heard(&mut driver, clock, (linger, &mut go_on), &Message::Verdict(verdict));

@@ -61,6 +61,9 @@ fn a_file_that_shrinks_or_grows_ends_it_at_both_ends() {
     }
 }
 
+/// What is done to a file.
+type Change = fn(&Path);
+
 /// Whether a sender says that its file has changed to which this is done in a phase of a transfer, which ends well otherwise. When
 /// the first bytes move, all of so short a file has been read.
 fn changed_later(name: &str, at: Phase, change: impl Fn(&Path)) -> Result<bool, String> {
@@ -96,19 +99,19 @@ fn a_sender_whose_file_changes_when_it_has_been_read_says_so_though_it_arrives()
         |file: &Path| File::options().write(true).open(file).and_then(|file| file.set_len(9)).expect("set");
     let touch = |file: &Path| {
         let file = File::options().write(true).open(file).expect("there");
-        file.set_modified(SystemTime::now()).expect("set");
+        file.set_modified(SystemTime::UNIX_EPOCH).expect("set");
     };
     let replace = |file: &Path| {
         fs::copy(file, file.with_extension("new")).expect("a copy");
         fs::rename(file.with_extension("new"), file).expect("renamed");
     };
-    let ways: [(&str, fn(&Path)); 4] =
+    let ways: [(&str, Change); 4] =
         [("grow", grow), ("shrink", shrink), ("touch", touch), ("replace", replace)];
     for (name, change) in ways {
         assert_eq!(changed_later(&format!("later-{name}"), Phase::Moving, change), Ok(true), "{name}");
     }
-    let remove: fn(&Path) = |file| fs::remove_file(file).expect("removed");
-    for (name, change) in [("nothing", (|_| {}) as fn(&Path)), ("remove", remove)] {
+    let remove: Change = |file| fs::remove_file(file).expect("removed");
+    for (name, change) in [("nothing", (|_| {}) as Change), ("remove", remove)] {
         assert_eq!(changed_later(&format!("later-{name}"), Phase::Moving, change), Ok(false), "{name}");
     }
 }
