@@ -18,6 +18,8 @@ from tests.plot.drawing import lay_out, short_sweep
         (["10 packets", "40 packets"], [10, 40], "field (packets)"),
         (["500 kbit/s", "2 Mbit/s"], [0.5, 2], "field (Mbit/s)"),
         (["4 reno", "16 reno"], [4, 16], "field (reno)"),
+        (["8 us", "40 us"], [8, 40], "field (µs)"),
+        (["500 ns", "2 us"], [0.5, 2], "field (µs)"),
         ([1.0, 2.5], [1.0, 2.5], "field"),
         (["10 packets", "1 BDP"], None, "field"),
         (["5 ms", "1 Mbit/s"], None, "field"),

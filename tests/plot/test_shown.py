@@ -185,3 +185,12 @@ def test_delays_of_queues_below_a_millisecond_are_drawn_in_microseconds() -> Non
     axis = panels["queue's delay (µs)"]
     highest = max(float(np.max(np.asarray(line.get_ydata()), initial=0.0)) for line in axis.get_lines())
     assert 1.0 < highest < 1000.0
+
+
+def test_fairness_of_a_short_run_is_told_in_the_units_of_its_windows() -> None:
+    axis = short_run().plot.fairness().axes[0]
+    assert axis.get_xlabel() == "time (ms)"
+    assert axis.get_xlim() == pytest.approx((0.0, 20.0))
+    labels = [str(line.get_label()) for line in axis.get_lines()]
+    assert labels == ["in windows of 0.05 ms", "in windows of 0.25 ms", "in windows of 1 ms"]
+    assert np.asarray(axis.get_lines()[0].get_xdata()).max() == pytest.approx(20.0)

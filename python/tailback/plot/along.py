@@ -29,6 +29,8 @@ LINE = 0.16
 """Inches that a line of ticks' names is high."""
 TURNED = 0.15
 """Inches of an axis that a name takes which stands obliquely below it."""
+_SIGNS = {"us": "µs", "μs": "µs"}
+"""Units as they are printed, however they were typed."""
 _FILLED = 0.8
 """The part of a panel's width between its first and its last place, margins and labels of the other axis taken off."""
 _COUNTED = re.compile(r"([0-9.]+) (.+)")
@@ -154,10 +156,11 @@ def _sizes(values: Sequence[object]) -> tuple[list[float] | None, str]:
         return None, ""
     try:
         if len(units) == 1:  # "10 packets", and "4 reno" too.
-            return [float(part[1]) for part in parts if part], units.pop()
+            unit = units.pop()
+            return [float(part[1]) for part in parts if part], _SIGNS.get(unit, unit)
         if any(units <= set(kind) for kind in KINDS):
             unit = max(units, key=lambda name: number(f"1 {name}"))
-            return [number(str(value)) / number(f"1 {unit}") for value in values], unit
+            return [number(str(value)) / number(f"1 {unit}") for value in values], _SIGNS.get(unit, unit)
     except ValueError:
         pass
     return None, ""

@@ -11,6 +11,7 @@ from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.along import along as locate
 from tailback.plot.looks import LineLooks
+from tailback.plot.short import time_unit
 from tailback.plot.style import FAINT, MARKERS, line
 from tailback.results.bins import bins_in
 from tailback.results.fairness import jain_over_time
@@ -41,21 +42,29 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
     if windows is None:
         windows = _usual(result)
+    factor, unit = time_unit(result.duration)
     for index, window in enumerate([windows] if isinstance(windows, int | float | str) else windows):
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.
             sign = MARKERS[index % len(MARKERS)] if times.size <= FEW else ""
             # The last window ends with the run: its mark stands on the edge, whole.
-            axis.plot(times, values, label=f"in windows of {window:g} s", marker=sign, clip_on=not sign, **line(index))
+            axis.plot(
+                times * factor,
+                values,
+                label=f"in windows of {window * factor:g} {unit}",
+                marker=sign,
+                clip_on=not sign,
+                **line(index),
+            )
     if not axis.get_lines():
         expect_bins(result)
         raise NotFoundError(
             "nothing to compare: in no window were two recorded flows there, of which one received something; expected "
             "record.flows to include two"
         )
-    axis.set_xlabel("time (s)")
+    axis.set_xlabel(f"time ({unit})")
     axis.set_ylabel("Jain's index")
-    axis.set_xlim(0.0, result.duration)
+    axis.set_xlim(0.0, result.duration * factor)
     axis.set_ylim(top=1.0)
     series.legend(made, [axis])
 

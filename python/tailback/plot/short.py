@@ -16,10 +16,15 @@ _UNITS: Final = ((0.5, 1.0, "s"), (0.5e-3, 1e3, "ms"), (0.0, 1e6, "µs"))
 """From so many seconds on, what seconds are multiplied by, and the unit."""
 
 
+def time_unit(duration: float) -> tuple[float, str]:
+    """What seconds are multiplied by in figures of a run of this length, and the unit that they have then."""
+    return next((factor, unit) for least, factor, unit in _UNITS if duration >= least)
+
+
 def with_time_unit(result: Result) -> tuple[Result, str]:
     """The same result with its times, and those of its time series, in a unit that suits the length of the run, to be drawn; and
     that unit. Columns that are times themselves stay in seconds."""
-    factor, unit = next((factor, unit) for least, factor, unit in _UNITS if result.duration >= least)
+    factor, unit = time_unit(result.duration)
     if unit == "s":
         return result, unit
 
