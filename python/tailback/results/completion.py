@@ -10,6 +10,7 @@ import polars as pl
 
 from tailback import _core
 from tailback.calls import checked_call
+from tailback.results.empty_path import least_times
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -34,23 +35,19 @@ def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -
 @checked_call
 def slowdown(result: Result) -> pl.DataFrame:
     """The messages that began from ``warm_up`` on with ``slowdown``: completion time over the least possible on the empty
-    path, one round trip of propagation and the transmission of the message at the rate of the slowest link of its flow's
-    own path (Alizadeh et al. 2013, §5, normalised completion time)."""
-    flows = result.flows.select("flow", "group", "round_trip").join(
-        _slowest(result), on="flow", how="left", maintain_order="left"
-    )
-    table = result.counted_messages().join(flows, on="flow", how="left", maintain_order="left")
-    least = pl.col("round_trip") + pl.col("size") * 8.0 / pl.col("slowest")
-    return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip", "slowest")
+    path (Alizadeh et al. 2013, §5, normalised completion time).
 
-
-def _slowest(result: Result) -> pl.DataFrame:
-    """Per flow, the rate of the slowest link that its data passes, in bit/s."""
+    The least time is that of packets, headers included, that all leave at once, one behind another: their transmission at
+    each link of the flow's own path and its propagation, and the same of the last acknowledgement on its way back. So
+    whatever keeps a sender from this is part of the slowdown: slow start, a handshake, pacing, delayed acknowledgements and
+    those that wait for each other. Links whose rate or delay changes are taken as they begin."""
+    table = result.counted_messages()
     network = _core.network(result.scenario.to_json())
-    slowest = [min(network["rate_bits"][link] for link in route) for route in network["routes"]]
-    return pl.DataFrame(
-        {"flow": network["flows"], "slowest": slowest}, schema={"flow": pl.String, "slowest": pl.Float64}
-    )
+    rows = {name: row for row, name in enumerate(network["flows"])}
+    flows = np.fromiter((rows[name] for name in table["flow"]), dtype=np.intp, count=table.height)
+    named = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
+    least = least_times(network, flows, table["size"].to_numpy().astype(np.float64))
+    return named.with_columns(slowdown=table["completion_time"].to_numpy() / least)
 
 
 @checked_call
