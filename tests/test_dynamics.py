@@ -184,6 +184,30 @@ def test_all_that_is_said_of_completion_is_of_the_same_messages() -> None:
         none.plot.completion()
 
 
+@pytest.mark.parametrize("warm_up", ["0 s", "4 s"])
+def test_messages_that_the_end_of_the_run_cuts_short_are_counted(warm_up: str) -> None:
+    """Those that ended and those that did not are all that a longer run with the same seed knows of the same beginnings."""
+    source = {"name": "files", "size": {"name": "exponential", "mean": "400 kB"}, "pause": "200 ms"}
+    fields = {"rate": "6 Mbit/s", "delay": "10 ms", "warm_up": warm_up, "buffer": "30 packets"}
+    base, long = (tb.dumbbell(duration=duration, **fields) for duration in ("8 s", "60 s"))
+    late = tb.flows(3, "sack", source, name="late", start=warm_up)
+    large = tb.flows(1, "sack", {"name": "bulk", "size": "1 GB"}, name="large", start="5 s")
+    burst = tb.flows(1, "sack", {"name": "on-off", "on": "10 s", "rate": "100 kbit/s"}, name="burst", start="6 s")
+    endless = tb.flows(1, "reno", name="endless")
+    voice = tb.flows(1, "sack", "voice", name="voice")
+    made = base.with_flows(late, large, burst, endless, voice).run()
+    table = {row["group"]: row for row in completion.completion_times(made).iter_rows(named=True)}
+    assert list(table) == ["late", "large", "burst"], "neither a transfer without end nor a call is a message"
+    assert (table["large"]["messages"], table["large"]["unfinished"], table["large"]["completion_time"]) == (0, 1, None)
+    assert (table["burst"]["messages"], table["burst"]["unfinished"]) == (0, 1)
+    longer = long.with_flows(late, large, burst, endless, voice).run()
+    began = longer.counted_messages().filter(pl.col("began") < 8.0, pl.col("flow").str.starts_with("late"))
+    assert table["late"]["messages"] + table["late"]["unfinished"] == began.height
+    assert table["late"]["unfinished"] in (2, 3), "one at a time of each flow, if it is not pausing"
+    old = dataclasses.replace(made, flows=made.flows.drop("begun_messages"))
+    assert completion.completion_times(old)["unfinished"].to_list() == [None]
+
+
 def test_no_python_loop_over_samples_on_the_way_to_pandas(tmp_path: Path) -> None:
     """Ten times the samples take as many steps of the interpreter. How fast it is: `benches/loading.py`."""
     pytest.importorskip("pandas")
