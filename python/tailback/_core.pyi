@@ -154,6 +154,9 @@ def canonical(scenario: str, /) -> str:
 def scenario_hash(scenario: str, /) -> str:
     """The 128-bit digest of a scenario written as JSON. Raises ``ScenarioError``."""
 
+def purge_delay() -> int | None:
+    """After how many milliseconds the core gives freed memory back to the system; ``None`` where the system decides it."""
+
 class Network(TypedDict):
     """Directed links and the flows' routes over them."""
 
