@@ -71,6 +71,7 @@ mod _core {
     const PROGRESS_EVERY: f64 = 0.1;
 
     #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "pyo3's signature")]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::memory::give_back_soon();
         Ok(())

@@ -42,10 +42,10 @@ pub(crate) fn give_back_soon() {
 
 /// After how many milliseconds freed memory goes back to the system, where the core decides it.
 pub(crate) fn purge_delay() -> Option<i64> {
+    let delay = None;
     #[cfg(target_os = "linux")]
-    return Some(allocator::mi_option_get(OPTION));
-    #[cfg(not(target_os = "linux"))]
-    None
+    let delay = delay.or_else(|| Some(allocator::mi_option_get(OPTION)));
+    delay
 }
 
 /// A budget of so many bytes; a very large one where the caller names none.
