@@ -138,3 +138,15 @@ def test_a_long_run_takes_little_more_memory_than_its_columns() -> None:
 def test_a_budget_that_allows_no_run_is_complained_of_itself() -> None:
     with pytest.raises(tb.ScenarioError, match=r"memory: 1\.0 kB is not allowed; expected at least 1\.0 MB"):
         tb.dumbbell(**SMALL, flows=[tb.flows(2, "reno")]).run(memory="1 kB")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system's own allocator decides")
+@pytest.mark.parametrize(("said", "found"), [(None, 10), ("77", 77)])
+def test_freed_memory_goes_back_soon_unless_the_user_says_when(said: str | None, found: int) -> None:
+    """The option is known by its number alone: that the environment's value comes back proves that it is the right one."""
+    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"}
+    if said is not None:
+        environment["MIMALLOC_PURGE_DELAY"] = said
+    line = "from tailback import _core; print(_core.purge_delay())"
+    told = subprocess.run([sys.executable, "-c", line], env=environment, capture_output=True, text=True, check=True)
+    assert int(told.stdout) == found

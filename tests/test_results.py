@@ -159,7 +159,8 @@ def test_metrics_name_what_is_missing(result: tb.Result) -> None:
 
 
 def test_every_column_has_its_unit(result: tb.Result) -> None:
-    plain = "flow group scheme source from to link is_access is_traced timeouts recoveries closings name value"
+    plain = "flow group scheme source from to link is_access is_traced timeouts recoveries closings name value "
+    plain += "begun_messages"
     without = set(plain.split()) | {column.name for column in RECORDED["packets"] if not column.unit}
     for name in tb.Result.TABLES:
         columns = set(getattr(result, name).columns)

@@ -154,6 +154,9 @@ def canonical(scenario: str, /) -> str:
 def scenario_hash(scenario: str, /) -> str:
     """The 128-bit digest of a scenario written as JSON. Raises ``ScenarioError``."""
 
+def purge_delay() -> int | None:
+    """After how many milliseconds the core gives freed memory back to the system; ``None`` where the system decides it."""
+
 class Network(TypedDict):
     """Directed links and the flows' routes over them."""
 
@@ -168,6 +171,10 @@ class Network(TypedDict):
     """Per flow, the row of its group in the scenario."""
     routes: list[list[int]]
     """Per flow, the rows of the links that its data passes."""
+    return_routes: list[list[int]]
+    """Per flow, the rows of the links that its acknowledgements pass."""
+    receivers: list[int]
+    """Per flow, how many flows after it are the receivers of its multicast group; 0 where it is no group's own."""
     aggregates: list[str]
     aggregate_routes: list[list[int]]
     """Per aggregate, the rows of the links from edge to edge."""
@@ -179,6 +186,12 @@ class Network(TypedDict):
     """Per aggregate, what it holds in queues at rest; ``None`` where its scheme has no such aim."""
     group_names: list[str]
     """Per group."""
+    packet_bytes: list[int]
+    """Per group, a full packet on the wire, header included."""
+    header_bytes: list[int]
+    """Per group, the header of each packet, and an acknowledgement that has nothing to report."""
+    cells: list[bool]
+    """Per group, whether packets are carried in ATM cells."""
     greedy: list[bool]
     """Per group, whether there is always something to send."""
     stop_seconds: list[float | None]

@@ -119,9 +119,10 @@ def test_figures_without_anything_in_them_say_why(dumbbell: tb.Scenario) -> None
 def test_files_of_one_size_stand_where_they_are() -> None:
     base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="5 s")
     files = {"name": "files", "size": "20 kB", "pause": "100 ms"}
-    dots, median, p95 = base.with_flows(tb.flows(2, "reno", files)).run().plot.completion().axes[0].get_lines()
+    dots, *percentiles = base.with_flows(tb.flows(2, "reno", files)).run().plot.completion().axes[0].get_lines()
     assert set(np.asarray(dots.get_xdata())) == {20.0}
-    for steps in (median, p95):
+    assert [drawn.get_label() for drawn in percentiles] == ["median", "95th percentile", "99th percentile"]
+    for steps in percentiles:
         assert np.asarray(steps.get_xdata()) == pytest.approx([20.0])
 
 

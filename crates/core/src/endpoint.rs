@@ -107,6 +107,8 @@ pub struct Observation {
     pub recoveries: u64,
     /// Sender: datagrams that a closed gate discarded at the source.
     pub gated_packets: u64,
+    /// Sender: messages (files, bursts) of which its application has offered something.
+    pub messages: u64,
     /// Sender: when its gate was closed.
     pub gate: crate::GateTimes,
     /// The congestion window, where there is one.

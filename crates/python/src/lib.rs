@@ -70,6 +70,19 @@ mod _core {
     /// The least wall time between two calls of `progress`, in seconds.
     const PROGRESS_EVERY: f64 = 0.1;
 
+    #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "pyo3's signature")]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::memory::give_back_soon();
+        Ok(())
+    }
+
+    /// After how many milliseconds the core gives freed memory back to the system; nothing where the system decides it.
+    #[pyfunction]
+    fn purge_delay() -> Option<i64> {
+        crate::memory::purge_delay()
+    }
+
     /// The version of the compiled core, as in `Cargo.toml`.
     #[pyfunction]
     fn version() -> &'static str {

@@ -6,13 +6,14 @@ use tailback_core::Span;
 use tailback_scenario::Scenario;
 use tailback_scenario::aggregate::AggregateConfig;
 use tailback_scenario::flow::FlowConfig;
-use tailback_scenario::topology::NetworkLink;
+use tailback_scenario::topology::{NetworkLink, Role};
 
 use crate::waiting::patiently;
 
-/// Links by name with their rates, delays and disciplines; per flow its name, its group and the links that its data
-/// passes; the same of aggregates, with the flows whose data they take in; and per group its name, whether there is always
-/// something to send, when it stops, and what each of its flows holds in queues at rest.
+/// Links by name with their rates, delays and disciplines; per flow its name, its group, the links that its data and its
+/// acknowledgements pass, and how many receivers follow it; the same of aggregates, with the flows whose data they take in; and
+/// per group its name, whether there is always something to send, when it stops, what each of its flows holds in queues at rest,
+/// and its packets' sizes.
 #[pyfunction]
 #[pyo3(signature = (scenario, /))]
 pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
@@ -32,7 +33,13 @@ pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'p
     dict.set_item("flows", flows.iter().map(|flow| &flow.name).collect::<Vec<_>>())?;
     dict.set_item("groups", flows.iter().map(|flow| flow.group).collect::<Vec<_>>())?;
     dict.set_item("routes", flows.iter().map(|flow| &flow.forward).collect::<Vec<_>>())?;
+    dict.set_item("return_routes", flows.iter().map(|flow| &flow.reverse).collect::<Vec<_>>())?;
+    dict.set_item("receivers", flows.iter().map(|flow| receivers(flow.role)).collect::<Vec<_>>())?;
     let said = &scenario.flows;
+    let full = |group: &FlowConfig| group.packet_size().get();
+    dict.set_item("packet_bytes", said.iter().map(full).collect::<Vec<_>>())?;
+    dict.set_item("header_bytes", said.iter().map(|group| group.header_size().get()).collect::<Vec<_>>())?;
+    dict.set_item("cells", said.iter().map(|group| group.cells).collect::<Vec<_>>())?;
     dict.set_item("group_names", said.iter().map(|group| &group.name).collect::<Vec<_>>())?;
     dict.set_item("greedy", said.iter().map(FlowConfig::is_greedy).collect::<Vec<_>>())?;
     let stop = |group: &FlowConfig| group.stop.map(Span::as_secs_f64);
@@ -47,4 +54,9 @@ pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'p
     dict.set_item("aggregate_held_bytes", scenario.aggregates.iter().map(target).collect::<Vec<_>>())?;
     dict.set_item("held_bytes", said.iter().map(held).collect::<Vec<_>>())?;
     Ok(dict)
+}
+
+/// How many flows after a multicast group's own are its receivers.
+fn receivers(role: Role) -> usize {
+    if let Role::Group(members) = role { members } else { 0 }
 }

@@ -131,6 +131,11 @@ impl FlowConfig {
         if self.sends_datagrams() { self.datagram.segment_size } else { self.transport.segment_size }
     }
 
+    /// A packet's header, which is all of an acknowledgement that has nothing to report.
+    pub fn header_size(&self) -> Bytes {
+        if self.sends_datagrams() { self.datagram.header } else { self.transport.header }
+    }
+
     /// What a controller needs to know of each of these flows.
     pub fn controller_params(&self) -> ControllerParams {
         if self.sends_datagrams() {

@@ -30,6 +30,8 @@ struct End {
 /// Messages beyond the one that is being cut.
 #[derive(Debug, Default)]
 struct Messages {
+    /// All that have begun.
+    begun: u64,
     waiting: VecDeque<Chunk>,
     /// Those whose last segment was sent, and is not yet acknowledged.
     ends: VecDeque<End>,
@@ -93,7 +95,9 @@ impl<S: Source> Application<S> {
     pub(crate) fn stop(&mut self, now: Time) {
         self.close(now);
         self.front = None;
-        self.messages = None;
+        if let Some(messages) = &mut self.messages {
+            **messages = Messages { begun: messages.begun, ..Messages::default() };
+        }
         self.next_end = u64::MAX;
         if let Some(rare) = &mut self.rare {
             rare.held = None;
@@ -129,12 +133,28 @@ impl<S: Source> Application<S> {
                 return;
             };
             if offer.new_connection && (next > 0 || self.has_data()) {
+                self.begin(offer);
                 self.rare.get_or_insert_default().held = Some((offer, now));
             } else {
+                if self.is_between_messages() {
+                    self.begin(offer);
+                }
                 self.write(offer.bytes, offer.ends_message, now, next);
             }
             self.refresh();
         }
+    }
+
+    /// A message begins with this offer. A transfer without end is none.
+    fn begin(&mut self, offer: Offer) {
+        if offer.bytes != Bytes::MAX {
+            self.messages.get_or_insert_default().begun += 1;
+        }
+    }
+
+    /// How many messages have begun, whether or not they have ended.
+    pub(crate) fn begun(&self) -> u64 {
+        self.messages.as_ref().map_or(0, |messages| messages.begun)
     }
 
     /// The offer that waits for a new connection, once all before it was sent; the caller saw that all of it was
@@ -173,6 +193,17 @@ impl<S: Source> Application<S> {
         let Some(hints) = hints.filter(|hints| always || hints.is_news(&hint)) else { return false };
         hints.note(hint);
         true
+    }
+
+    /// What was offered last, if any of it is yet to be sent.
+    fn last(&self) -> Option<&Chunk> {
+        let waiting = self.messages.as_ref().and_then(|messages| messages.waiting.back());
+        waiting.or(self.front.as_ref())
+    }
+
+    /// Whether what is offered next begins a message.
+    fn is_between_messages(&self) -> bool {
+        self.last().is_none_or(|last| last.ends)
     }
 
     /// More data of the current message, or of a new one. `next` is the number of the next new segment.

@@ -370,6 +370,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         Observation {
             sent_packets: counters.sent_packets + self.steering.control_packets,
             sent_bytes: counters.sent_bytes + self.steering.control_bytes(),
+            messages: self.app.begun(),
             gate: self.steering.gate_times(),
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MANY = 24
 """More flows than this are shown as groups."""
+_CUT = 0.01
+"""A larger part of messages that had not ended is told."""
 _NOTABLE = 0.01
 """A part of the processors' time that is worth telling."""
 FULL = 0.999
@@ -169,6 +171,8 @@ def _show(result: Result, where: Place | None, *, plot: bool, drawn: bool) -> No
         f"queueing delay {shown(row['queueing_delay'], 's')}.",
         soft_wrap=True,
     )
+    if cut := _cut_short(result):
+        out.print(f"[dim]{cut}[/dim]", soft_wrap=True)
     if late := _delivered_late(result):
         out.print(f"[dim]{late}[/dim]", soft_wrap=True)
     for gated in switched(result):
@@ -188,6 +192,20 @@ def _show(result: Result, where: Place | None, *, plot: bool, drawn: bool) -> No
         return
     drawing = " with overview.svg" if drawn else ""
     out.print(f"Saved in {escape(str(where.folder))}{drawing}{escape(where.said)}", soft_wrap=True)
+
+
+def _cut_short(result: Result) -> str:
+    """How many files and bursts the end of the run cut short, where they are more than a few: completion times leave out the
+    longest then."""
+    from tailback.results.completion import unfinished
+
+    cut, ended = int(unfinished(result)["unfinished"].sum()), result.counted_messages().height
+    if not cut > _CUT * (cut + ended):
+        return ""
+    return (
+        f"{cut:,} of {cut + ended:,} messages had not ended when the run did ({100 * cut / (cut + ended):.3g} %): completion "
+        "times are those of the others."
+    )
 
 
 def _delivered_late(result: Result) -> str:

@@ -151,8 +151,8 @@ class Plots(Figures):
         return made
 
     def completion(self, *, ax: Axes | None = None) -> Figure:
-        """Completion times of files and bursts that began from ``warm_up`` on against their sizes: each, median and 95th
-        percentile."""
+        """Completion times of files and bursts that began from ``warm_up`` on against their sizes: each, median, 95th
+        and 99th percentile."""
         with style(heed=True):
             made, axes = canvas(ax, height=3.0)
             transfers.by_size(made, axes[0], self._result)

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 DOTS = 10_000
 """More dots than these lie on each other, and make pages of hundreds of megabytes."""
+LINES = {"median": "median", "p95": "95th percentile", "p99": "99th percentile"}
+"""What is drawn over the dots, by its column."""
 ACROSS, UP = 200, 120
 """Dots that stand side by side, and one above the other."""
 
 
 def by_size(made: Figure, axis: Axes, result: Result) -> None:
     """Draws each message that began from ``warm_up`` on, or of very many those whose dots do not lie on each other, and the
-    median and 95th percentile in steps of size."""
+    median, 95th and 99th percentile in steps of size."""
     messages = result.counted_messages()
     if messages.is_empty():
         raise NotFoundError(
@@ -41,7 +43,7 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     size, taken = messages["size"].to_numpy().astype(np.float64), messages["completion_time"].to_numpy() * factor
     seen = apart(size, taken)
     axis.plot(size[seen] * 1e-3, taken[seen], ".", color=FAINT, markersize=2, alpha=0.5)
-    for index, (column, name) in enumerate((("median", "median"), ("p95", "95th percentile"))):
+    for index, (column, name) in enumerate(LINES.items()):
         axis.plot(steps["size"] * 1e-3, steps[column] * factor, label=name, marker="o", **line(index))
     ratios(axis.xaxis)
     ratios(axis.yaxis)

@@ -79,6 +79,8 @@ struct Sending {
     left: u64,
     /// Messages offered and not acknowledged: their sizes and when they were offered.
     awaited: VecDeque<(Bytes, Time)>,
+    /// How many messages the source has offered.
+    messages: u64,
     /// Segments that closed connections have retransmitted.
     before: u64,
     info: TcpInfo,
@@ -95,6 +97,7 @@ impl KernelSender {
             stream: None,
             left: 0,
             awaited: VecDeque::new(),
+            messages: 0,
             before: 0,
             info: TcpInfo::default(),
             samples: 0,
@@ -137,6 +140,7 @@ impl Sending {
             }
             self.left = self.left.saturating_add(offer.bytes.get());
             if offer.ends_message {
+                self.messages += 1;
                 self.awaited.push_back((offer.bytes, now));
             }
         }
@@ -185,6 +189,7 @@ impl Sending {
         let rtt = (self.samples > 0).then_some(self.info.rtt);
         Observation {
             repeated_packets: self.before + u64::from(self.info.retransmitted),
+            messages: self.messages,
             window: (self.samples > 0).then(|| segments(self.info.window)),
             in_flight: segments(self.info.unacknowledged),
             rtt_samples: self.samples,

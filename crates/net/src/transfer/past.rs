@@ -75,6 +75,7 @@ impl Past {
             timeouts: before.timeouts + now.timeouts,
             recoveries: before.recoveries + now.recoveries,
             gated_packets: before.gated_packets + now.gated_packets,
+            messages: before.messages + now.messages,
             rtt_samples: before.rtt_samples.wrapping_add(now.rtt_samples),
             gate,
             ..now

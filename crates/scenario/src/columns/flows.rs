@@ -76,6 +76,14 @@ pub(crate) const COLUMNS: &[Entry<Of>] = &[
         rows.change(|flow| flow.sender.gated_packets)
     }),
     column(
+        counted(
+            "begun_messages",
+            "Messages (files, bursts) that its application began to offer, whether or not they ended.",
+        )
+        .undigested(),
+        |rows| rows.each(|index| rows.begun_messages(index)),
+    ),
+    column(
         counted("closings", "How many times the sender's gate was closed, so that no data left.")
             .undigested(),
         |rows| rows.change(|flow| flow.sender.gate.closings),
@@ -202,6 +210,16 @@ impl<'a> FlowRows<'a> {
 
     fn start(&self, index: usize) -> f64 {
         start_of(self.config(index), &self.network.flows[index].name, self.scenario.seed).as_secs_f64()
+    }
+
+    /// Of sources whose data comes in messages.
+    fn begun_messages(&self, index: usize) -> u64 {
+        let begun = |of: &Snapshot| of.flow(index).sender.messages;
+        if self.config(index).source.has_messages() {
+            begun(self.to).saturating_sub(begun(self.from))
+        } else {
+            0
+        }
     }
 
     fn change(&self, of: fn(&FlowSnapshot) -> u64) -> Column {

@@ -292,6 +292,7 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
         let in_flight = self.branches.iter().map(|branch| branch.recovery.in_flight()).max();
         let slowest = self.branches.iter().max_by_key(|branch| branch.recovery.rtt().smoothed(&rtt));
         Observation {
+            messages: self.app.begun(),
             gate: self.shaper.gate_times(),
             window: self.branches.iter().filter_map(|branch| branch.directive.window).min(),
             rate: self.rate(),

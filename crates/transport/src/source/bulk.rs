@@ -33,6 +33,10 @@ impl SourceKind for BulkConfig {
     fn is_endless(&self) -> bool {
         self.size.is_none()
     }
+
+    fn has_messages(&self) -> bool {
+        !SourceKind::is_endless(self)
+    }
 }
 
 /// One transfer.

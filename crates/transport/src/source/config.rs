@@ -82,6 +82,7 @@ trait Described {
     fn check(&self, checker: &mut Checker);
     fn build(&self) -> AnySource;
     fn is_endless(&self) -> bool;
+    fn has_messages(&self) -> bool;
 }
 
 impl<K: SourceKind> Described for K
@@ -102,6 +103,10 @@ where
 
     fn is_endless(&self) -> bool {
         SourceKind::is_endless(self)
+    }
+
+    fn has_messages(&self) -> bool {
+        SourceKind::has_messages(self)
     }
 }
 
@@ -124,5 +129,10 @@ impl SourceConfig {
     /// Whether there is always something to send.
     pub fn is_endless(&self) -> bool {
         self.described().is_endless()
+    }
+
+    /// Whether what is sent comes in messages, each with an end.
+    pub fn has_messages(&self) -> bool {
+        self.described().has_messages()
     }
 }

@@ -69,6 +69,10 @@ impl SourceKind for DatagramsConfig {
     fn build(&self) -> BoxedSource {
         Box::new(Datagrams::new(self.clone()))
     }
+
+    fn has_messages(&self) -> bool {
+        false
+    }
 }
 
 impl DatagramsConfig {

@@ -81,6 +81,10 @@ impl SourceKind for GameConfig {
     fn build(&self) -> BoxedSource {
         Box::new(Game::new(self.clone()))
     }
+
+    fn has_messages(&self) -> bool {
+        false
+    }
 }
 
 impl GameConfig {

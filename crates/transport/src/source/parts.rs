@@ -73,4 +73,9 @@ pub trait SourceKind {
     fn is_endless(&self) -> bool {
         false
     }
+
+    /// Whether what is sent comes in messages, each with an end ([`Offer::ends_message`]).
+    fn has_messages(&self) -> bool {
+        true
+    }
 }

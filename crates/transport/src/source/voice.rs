@@ -50,6 +50,10 @@ impl SourceKind for VoiceConfig {
     fn build(&self) -> BoxedSource {
         Box::new(Voice { config: self.clone(), next: None, until: Time::NEVER, stopped: false })
     }
+
+    fn has_messages(&self) -> bool {
+        false
+    }
 }
 
 /// A voice call, running.
