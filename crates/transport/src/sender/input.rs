@@ -73,6 +73,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
             }
             self.counters.timeouts += 1;
             self.expired_at = second_of(now);
+            // A random delay of sending is that of the host below, which has been handed the segment.
+            if self.steering.shaper.is_none() && !self.config.send_jitter.is_zero() {
+                self.recovery.start_timer(now, &self.config);
+            }
             if outcome.event == Some(CongestionEvent::Timeout { consecutive: 1 }) {
                 self.stalled_at = second_of(now);
             } else if Span::from_secs((second_of(now) - self.stalled_at).into()) >= self.config.user_timeout {

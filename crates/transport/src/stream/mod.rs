@@ -490,6 +490,13 @@ impl LossRecovery {
         }
     }
 
+    /// What is to be retransmitted is as good as gone.
+    pub(crate) fn start_timer(&mut self, now: Time, config: &StreamConfig) {
+        if self.deadline.is_never() {
+            self.restart_timer(now, config);
+        }
+    }
+
     #[inline]
     fn restart_timer(&mut self, now: Time, config: &StreamConfig) {
         self.deadline = now + self.rtt.timeout(&config.rto).max(Span::from_nanos(1));
