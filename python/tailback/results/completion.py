@@ -48,7 +48,7 @@ def unfinished(result: Result) -> pl.DataFrame:
     flows = result.flows
     if "begun_messages" not in flows.columns:  # A result that was saved before anybody counted them.
         flows = flows.with_columns(begun_messages=pl.lit(None, pl.UInt64))
-    ended = result.counted_messages().group_by("flow").agg(pl.len().alias("ended"))
+    ended = result.counted_messages().group_by("flow", maintain_order=True).agg(pl.len().alias("ended"))
     counted = flows.select("flow", "group", "begun_messages").join(ended, on="flow", how="left", maintain_order="left")
     left = pl.col("begun_messages").cast(pl.Int64) - pl.col("ended").fill_null(0)
     # Null, and not the zero of an empty sum, where nothing is known.

@@ -126,12 +126,19 @@ impl LossRecovery {
     /// From a number on, the first that has not arrived and, where that is known, is not on its way again.
     fn settled(&self, from: u64) -> u64 {
         let found = self.finds_lost_retransmissions();
-        let is_passed = |number: &u64| {
-            let record = self.ring.get(*number);
-            record.is_sacked() || found && *number < self.lost_edge && record.in_network() > 0
-        };
         let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
-        (from..end).find(|number| !is_passed(number)).unwrap_or(from.max(end))
+        let mut number = from;
+        while number < end {
+            let record = self.ring.get(number);
+            if record.is_sacked() {
+                number = record.skip_to().max(number + 1);
+            } else if found && number < self.lost_edge && record.in_network() > 0 {
+                number += 1;
+            } else {
+                break;
+            }
+        }
+        number
     }
 
     /// Whether losses among retransmissions are found without the timer.
