@@ -116,14 +116,20 @@ def test_figures_without_anything_in_them_say_why(dumbbell: tb.Scenario) -> None
         base.with_flows(tb.flows(1, "reno")).run().plot.fairness()
 
 
-def test_files_of_one_size_stand_where_they_are() -> None:
+@pytest.mark.parametrize("size", [20, 40])
+def test_files_of_one_size_stand_where_they_are(size: int) -> None:
+    """The mean of those of 40 kB differs from them in its last digit, and is no other size."""
     base = tb.dumbbell(rate="2 Mbit/s", delay="5 ms", buffer="10 packets", duration="5 s")
-    files = {"name": "files", "size": "20 kB", "pause": "100 ms"}
-    dots, *percentiles = base.with_flows(tb.flows(2, "reno", files)).run().plot.completion().axes[0].get_lines()
-    assert set(np.asarray(dots.get_xdata())) == {20.0}
+    files = {"name": "files", "size": f"{size} kB", "pause": "100 ms"}
+    axis = base.with_flows(tb.flows(2, "reno", files)).run().plot.completion().axes[0]
+    dots, *percentiles = axis.get_lines()
+    assert set(np.asarray(dots.get_xdata())) == {size}
     assert [drawn.get_label() for drawn in percentiles] == ["median", "95th percentile", "99th percentile"]
     for steps in percentiles:
-        assert np.asarray(steps.get_xdata()) == pytest.approx([20.0])
+        assert np.asarray(steps.get_xdata()) == pytest.approx([size])
+    least, most = axis.get_xlim()
+    assert least < 0.9 * size
+    assert most > 1.1 * size
 
 
 def short_run(**fields: Any) -> tb.Result:

@@ -37,7 +37,7 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
             "no message that began after warm_up ended; expected flows with a source of files or bursts"
         )
     steps = sizes_of(result)
-    axis.set_xscale("log")  # Before anything is drawn: one size alone has room around it then.
+    axis.set_xscale("log")
     axis.set_yscale("log")
     factor, unit = _unit(messages["completion_time"])
     size, taken = messages["size"].to_numpy().astype(np.float64), messages["completion_time"].to_numpy() * factor
@@ -45,6 +45,9 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     axis.plot(size[seen] * 1e-3, taken[seen], ".", color=FAINT, markersize=2, alpha=0.5)
     for index, (column, name) in enumerate(LINES.items()):
         axis.plot(steps["size"] * 1e-3, steps[column] * factor, label=name, marker="o", **line(index))
+    least, most = size.min() * 1e-3, size.max() * 1e-3
+    if most < least * 1.001:  # A mean of equal sizes differs in its last digit, and would be the whole width.
+        axis.set_xlim(least / 2.0, most * 2.0)
     ratios(axis.xaxis)
     ratios(axis.yaxis)
     axis.set_xlabel("size (kB)")
