@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from tailback._core import Result
 
@@ -114,13 +115,20 @@ def figures(result: Result) -> dict[str, float]:
     }
 
 
+def at_bottleneck(result: Result) -> dict[str, NDArray[Any]]:
+    """The bottleneck's columns, a value per bin, of those of all links one behind another."""
+    bins, series = len(result.times), result.link_series
+    first = result.watched_links.index(BOTTLENECK) * bins
+    return {name: series[name][first : first + bins] for name in series}
+
+
 def draw(entry: Mapping[str, Any], result: Result, other: Result, path: Path) -> None:
     """The queue against time, drop-tail's in grey behind it, drops and marks below, then the first of what the
     discipline tells of its state, or how much of the line is used where it tells nothing."""
     from tailback.plot.style import COLOURS, FAINT, figure, save, style
 
     name = entry["name"]
-    series, behind = result.link_series[BOTTLENECK], other.link_series[BOTTLENECK]
+    series, behind = at_bottleneck(result), at_bottleneck(other)
     with style():
         made, axes = figure(3, height=4.2, sharex=True, height_ratios=(3, 1, 1))
         axes[0].fill_between(
@@ -148,7 +156,7 @@ def draw(entry: Mapping[str, Any], result: Result, other: Result, path: Path) ->
 def _strip(axis: Axes, entry: Mapping[str, Any], result: Result) -> None:
     from tailback.plot.style import COLOURS
 
-    series = result.link_series[BOTTLENECK]
+    series = at_bottleneck(result)
     if not entry.get("state"):
         used = [float(sent) * 8 / (RATE * BIN) * 100 for sent in series["transmitted_bytes"]]
         axis.plot(result.times, used, color=COLOURS[4], lw=1.1)
