@@ -14,7 +14,7 @@ EXTENSIONS = Path(__file__).resolve().parents[2] / "docs" / "_ext"
 def test_pages_of_disciplines_have_a_picture_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one with several states, of one with none, and of one whose load is its own."""
     monkeypatch.setattr(sys, "path", [str(EXTENSIONS), *sys.path])
-    import queue_pages  # type: ignore[import-not-found]
+    import queue_pages  # type: ignore[import-not-found]  # It lies beside the pages, and in no package.
 
     queues = json.loads(_core.registry())["queues"]
     known = [entry for entry in queues if entry["name"] in {"drop-tail", "pie", "token-bucket"}]

@@ -41,11 +41,16 @@ pub(crate) fn give_back_soon() {
 }
 
 /// After how many milliseconds freed memory goes back to the system, where the core decides it.
+#[cfg(target_os = "linux")]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
 pub(crate) fn purge_delay() -> Option<i64> {
-    let delay = None;
-    #[cfg(target_os = "linux")]
-    let delay = delay.or_else(|| Some(allocator::mi_option_get(OPTION)));
-    delay
+    Some(allocator::mi_option_get(OPTION))
+}
+
+/// Elsewhere the system's own allocator decides.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn purge_delay() -> Option<i64> {
+    None
 }
 
 /// A budget of so many bytes; a very large one where the caller names none.

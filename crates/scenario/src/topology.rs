@@ -1,7 +1,6 @@
 //! From a scenario's words to nodes, directed links and routed flows. Here templates and graphs are laid out; flows find
-//! their ways in `flows`, aggregates theirs in `aggregates`, buffers their sizes in `buffers`, names that queues say their flows in
-//! `named`. Nothing is random but the flows'
-//! starts, drawn in `build`.
+//! their ways in `flows`, aggregates theirs in `aggregates`, buffers their sizes in `buffers`; the flows that queues name are looked
+//! up in `named`. Nothing is random but the flows' starts, drawn in `build`.
 
 mod aggregates;
 mod buffers;

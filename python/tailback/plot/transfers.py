@@ -12,7 +12,7 @@ from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.style import FAINT, line, ratios
 from tailback.results.completion import by_size as sizes_of
-from tailback.units import scaled
+from tailback.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,8 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     steps = sizes_of(result)
     axis.set_xscale("log")
     axis.set_yscale("log")
-    factor, unit = _unit(messages["completion_time"])
+    # The unit in which most can be read: the longest of all would say nothing of those of microseconds.
+    factor, unit = scale_of(pl.Series([messages["completion_time"].median()]), "s")
     size, taken = messages["size"].to_numpy().astype(np.float64), messages["completion_time"].to_numpy() * factor
     seen = apart(size, taken)
     axis.plot(size[seen] * 1e-3, taken[seen], ".", color=FAINT, markersize=2, alpha=0.5)
@@ -53,14 +54,6 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     axis.set_xlabel("size (kB)")
     axis.set_ylabel(f"completion time ({unit})")
     series.legend(made, [axis])
-
-
-def _unit(times: pl.Series) -> tuple[float, str]:
-    """The unit in which most times can be read, and what makes seconds of it: the longest of all would say nothing of those of
-    microseconds."""
-    median = float(times.median() or 0.0)  # type: ignore[arg-type]  # That of numbers is a number.
-    value, unit = scaled(median, "s")
-    return (value / median if median else 1.0), unit
 
 
 def apart(size: NDArray[np.float64], taken: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -75,7 +75,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.expired_at = second_of(now);
             // A random delay of sending is that of the host below, which has been handed the segment.
             if self.steering.shaper.is_none() && !self.config.send_jitter.is_zero() {
-                self.recovery.start_timer(now, &self.config);
+                self.recovery.arm(now, &self.config);
             }
             if outcome.event == Some(CongestionEvent::Timeout { consecutive: 1 }) {
                 self.stalled_at = second_of(now);
@@ -127,8 +127,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.steering.stop(now);
     }
 
-    /// Everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on.
-    /// Whether that is so.
+    /// Where everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on. Gives whether that
+    /// was so.
     pub(super) fn renew(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> bool {
         if !self.app.release_held(self.recovery.end()) {
             return false;

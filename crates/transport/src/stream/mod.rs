@@ -484,15 +484,8 @@ impl LossRecovery {
 
     /// Starts the timer if it is off (RFC 6298 §5.1); packet-pair restarts it with every packet.
     #[inline]
-    fn arm(&mut self, now: Time, config: &StreamConfig) {
+    pub(crate) fn arm(&mut self, now: Time, config: &StreamConfig) {
         if self.deadline.is_never() || self.mode == Reliability::Offsets {
-            self.restart_timer(now, config);
-        }
-    }
-
-    /// What is to be retransmitted is as good as gone.
-    pub(crate) fn start_timer(&mut self, now: Time, config: &StreamConfig) {
-        if self.deadline.is_never() {
             self.restart_timer(now, config);
         }
     }
